@@ -76,8 +76,8 @@ static int check(struct adsm_process_device *device, const void *image, size_t s
 	if (adsm_cluster_options.nodes == 1 || !adsm_module_variables(image, size, names, sizeof(names)))
 		return 0;
 	return adsm_fail(-ENOTSUP, "cluster: kernels of the module may change its variables (%s), and each of the %u "
-			 "nodes would have its own: keep this data in an object, declare it const or ADSM_PER_NODE, or "
-			 "use one node (ADSM_CLUSTER_NODES=1)", names, adsm_cluster_options.nodes);
+			 "nodes would have its own copy: keep this data in an object, declare it const or "
+			 "ADSM_PER_NODE, or use one node (ADSM_CLUSTER_NODES=1)", names, adsm_cluster_options.nodes);
 }
 
 /* ---- kernels that only node 0 runs */
@@ -98,9 +98,9 @@ static void on_found(struct adsm_process_device *device, const char *kernel, boo
 	if (!adsm_may_advise() || n_told == TOLD_MAX)
 		return;
 	strcpy(told[n_told++], kernel);
-	adsm_warn("kernel '%s' may do atomics on objects, so node 0 runs it alone, and the other nodes of the cluster, "
-		  "%u, do nothing: atomics on an ADSM_SHARED array, whose results another kernel adds up, let all run "
-		  "it (`adsm-info MODULE` shows such kernels)", kernel, nodes - 1);
+	adsm_warn("kernel '%s' may do atomics on objects, so node 0 runs it alone while the other nodes (%u) are idle; "
+		  "all nodes run it if it does atomics on an ADSM_SHARED array, and another kernel adds up the results "
+		  "(`adsm-info MODULE` lists such kernels)", kernel, nodes - 1);
 }
 
 /* ---- programs */
@@ -115,8 +115,8 @@ static void on_waiting(struct adsm_process_device *device, unsigned ms)
 	if (ms ? ms < SHOWN_AFTER_MS || adsm_log_level < ADSM_LOG_WARN || !isatty(STDERR_FILENO) : !shown)
 		return;
 	shown = ms;
-	n = adsm_format(text, sizeof(text), ms ? "\r\033[Kadsm: cluster: waiting for its %u nodes, %u s" : "\r\033[K",
-			adsm_cluster_options.nodes, ms / 1000);
+	n = adsm_format(text, sizeof(text), ms ? "\r\033[Kadsm: cluster: waiting for %u nodes to start, %u s" :
+			"\r\033[K", adsm_cluster_options.nodes, ms / 1000);
 	adsm_os_write(STDERR_FILENO, text, (size_t)n);
 }
 
@@ -151,11 +151,12 @@ static int find_node(char **ret_path)
 
 	/* The node program is only built if an MPI was found, and together with the whole library. */
 	if (ret && !*adsm_cluster_options.program && have_mpi)
-		adsm_fail(ret, "the backend 'cluster' has no node program: only a part of the library was built; build "
-			  "all of it (ninja, or ./dev build), or set ADSM_CLUSTER_PROGRAM");
+		adsm_fail(ret, "the backend 'cluster' has no node program, because only a part of the library was "
+			  "built: build all of it (ninja, or ./dev build), or set ADSM_CLUSTER_PROGRAM");
 	else if (ret && !*adsm_cluster_options.program)
-		adsm_fail(ret, "the backend 'cluster' has no node program: install an MPI (Debian's libopenmpi-dev), "
-			  "and build the library again from an empty folder, or set ADSM_CLUSTER_PROGRAM");
+		adsm_fail(ret, "the backend 'cluster' has no node program, because the library was built without MPI: "
+			  "install an MPI (Debian's libopenmpi-dev) and build the library again in an empty folder, or "
+			  "set ADSM_CLUSTER_PROGRAM");
 	return ret;
 }
 
@@ -278,8 +279,8 @@ static int check_node(void)
 	if (adsm_cluster_options.node != ADSM_CLUSTER_SCRATCHPAD)
 		return 0;
 	if (adsm_cluster_options.nodes > ADSM_CLUSTER_TASK_NODES)
-		return adsm_fail(-EINVAL, "cluster: %u nodes (ADSM_CLUSTER_NODES), with ADSM_CLUSTER_NODE=scratchpad "
-				 "at most %u", adsm_cluster_options.nodes, ADSM_CLUSTER_TASK_NODES);
+		return adsm_fail(-EINVAL, "cluster: ADSM_CLUSTER_NODES=%u: with ADSM_CLUSTER_NODE=scratchpad at most "
+				 "%u nodes are possible", adsm_cluster_options.nodes, ADSM_CLUSTER_TASK_NODES);
 	if (!adsm_scratchpad_lay_out_task(&geometry, &task, &layout, text, sizeof(text)))
 		return adsm_fail(-EINVAL, "cluster: %s", text);
 	return 0;

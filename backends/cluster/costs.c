@@ -135,28 +135,28 @@ static void say_causes(char *text, size_t size, const struct adsm_kernel_costs *
 	const uint64_t work = work_of(costs) / costs->calls, whole = costs->kernel_ns / costs->calls;
 
 	if (v[ADSM_CLUSTER_ALONE])
-		adsm_append(text, size, "; %lu of %lu calls ran on node 0 alone, for atomics on objects: with atomics "
-			    "on an ADSM_SHARED array all nodes run it", v[ADSM_CLUSTER_ALONE], costs->calls);
+		adsm_append(text, size, "; node 0 ran %lu of %lu calls alone, because of atomics on objects: all nodes "
+			    "run it if it does atomics on an ADSM_SHARED array", v[ADSM_CLUSTER_ALONE], costs->calls);
 	else if (v[ADSM_CLUSTER_IDLE])
-		adsm_append(text, size, "; %lu times in %lu calls a node had no block: larger grids, of smaller "
+		adsm_append(text, size, "; %lu times in %lu calls a node had no block: use larger grids of smaller "
 			    "blocks", v[ADSM_CLUSTER_IDLE], costs->calls);
 	if (several && several >= modified / FEW)
-		adsm_append(text, size, "; %lu of %lu pages were written by several nodes: let blocks that follow each "
-			    "other write one contiguous piece, and more of it each", several, modified);
+		adsm_append(text, size, "; several nodes wrote %lu of %lu pages: let consecutive blocks write one "
+			    "contiguous range, and each block more of it", several, modified);
 	if (v[ADSM_CLUSTER_FETCH_NS] > v[ADSM_CLUSTER_EXCHANGE_NS])
-		adsm_append(text, size, "; %lu pages were fetched while it ran: let a node read what it wrote, by the "
-			    "same order of blocks in all kernels", v[ADSM_CLUSTER_PAGES_FETCHED]);
+		adsm_append(text, size, "; nodes fetched %lu pages while it ran: use the same order of blocks in all "
+			    "kernels, so that nodes read what they wrote", v[ADSM_CLUSTER_PAGES_FETCHED]);
 	if (host && host >= modified / FEW)
-		adsm_append(text, size, "; the host wrote %lu pages before calls: where it changes little of each "
-			    "block, smaller ones (ADSM_BLOCK_SIZE) send less", host);
+		adsm_append(text, size, "; the host wrote %lu pages before calls: if it changes only a part of each "
+			    "block, smaller blocks (ADSM_BLOCK_SIZE) send less", host);
 	if (unwritten)
-		adsm_append(text, size, "; of objects of %lu pages it wrote nothing: ADSM_IN, or adsmIn(p) in the "
-			    "call, for what it only reads", unwritten);
+		adsm_append(text, size, "; it wrote nothing to objects of %lu pages: declare parameters that it only "
+			    "reads as ADSM_IN, or pass adsmIn(p)", unwritten);
 	if (!v[ADSM_CLUSTER_ALONE] && work / n_nodes < LITTLE_NS)
-		adsm_append(text, size, "; %s of work for each node in a call: larger grids, fewer calls",
+		adsm_append(text, size, "; each node works %s in a call: use larger grids and fewer calls",
 			    duration(work / n_nodes).text);
 	if (work < whole)
-		adsm_append(text, size, "; a call takes %s, where one node would have %s of work: fewer nodes",
+		adsm_append(text, size, "; a call takes %s, but one node would work only %s: use fewer nodes",
 			    duration(whole).text, duration(work).text);
 }
 
@@ -172,7 +172,7 @@ static void advise_task(struct adsm_device *device, const char *task, const stru
 	if (locks.work_ns && locks.wait_ns >= locks.work_ns / FEW)
 		adsm_process_advise_locks(device, task, &locks, text, size);
 	if (*text)
-		adsm_append(text, size, "; nodes asked for %lu locks, the others stayed on their nodes",
+		adsm_append(text, size, "; nodes requested a lock %lu times, all other locks stayed on their nodes",
 			    v[ADSM_CLUSTER_LOCKS_GLOBAL]);
 	adsm_sharing_advise(&shared_of(device)->sharings, task, &sharing, text, size);
 }
@@ -193,8 +193,8 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 		return;
 	adsm_append(ret_text, size, "its exchange took %s, ", duration(exchange).text);
 	if (fetch)
-		adsm_append(ret_text, size, "waits for pages %s, ", duration(fetch).text);
-	adsm_append(ret_text, size, "its work %s, on %u nodes together", duration(work).text, n_nodes);
+		adsm_append(ret_text, size, "waits for pages took %s, ", duration(fetch).text);
+	adsm_append(ret_text, size, "its work took %s, added up over %u nodes", duration(work).text, n_nodes);
 	say_causes(ret_text, size, costs, n_nodes);
 }
 
@@ -205,7 +205,7 @@ static const struct adsm_cost counters[] = {
 	{ .name = NULL }
 };
 
-_Static_assert(ADSM_CLUSTER_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");
+_Static_assert(ADSM_CLUSTER_N_COUNTS <= ADSM_COSTS_MAX, "the contract limits the number of counters");
 
 const struct adsm_cost_ops adsm_cluster_costs = {
 	.counters = counters,

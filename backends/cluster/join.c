@@ -60,21 +60,20 @@ int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_
 	else if (strcmp(card->library, here->library))
 		what = "has another version of the library", has = card->library, wants = here->library;
 	else if (strcmp(card->machine, here->machine))
-		what = "is another kind of machine", has = card->machine, wants = here->machine;
+		what = "has another type of processor", has = card->machine, wants = here->machine;
 	else if (card->page_size != here->page_size)
 		what = "has pages of another size", has = pages[0], wants = pages[1];
 	else if (is_older(card->libc, here->libc))
-		what = "has an older C library, which kernels may not load with,", has = card->libc, wants = here->libc;
+		what = "has an older C library (kernels may not load there)", has = card->libc, wants = here->libc;
 	if (what) {
 		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node %u of %u (%s) %s than this machine (%s)%s%s%s%s", i, n,
-			    *card->host ? card->host : "of unknown name", what, here->host, *has ? ": " : "", has,
+			    *card->host ? card->host : "unknown host", what, here->host, *has ? ": " : "", has,
 			    *has ? ", not " : "", wants);
 		return -ENODEV;
 	}
 	if (!i && strcmp(card->boot, here->boot)) {
-		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 was started on %s, and has to be on the application's "
-			    "machine, %s; name that first where nodes are started (ADSM_CLUSTER_HOSTS)", card->host,
-			    here->host);
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 was started on %s, but it must run on the application's "
+			    "machine: make %s the first host (ADSM_CLUSTER_HOSTS)", card->host, here->host);
 		return -ENODEV;
 	}
 	if (!card->error)
@@ -162,7 +161,7 @@ static int receive_answer(int sock, char ret_why[ADSM_CLUSTER_WHY])
 	if (!ret && answer.magic != ADSM_CLUSTER_MAGIC)
 		ret = -EPROTO;
 	if (ret)
-		adsm_format(ret_why, ADSM_CLUSTER_WHY, "the keeper does not answer: %s", strerror(-ret));
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "the keeper did not answer node 0: %s", strerror(-ret));
 	else
 		adsm_format(ret_why, ADSM_CLUSTER_WHY, "%s", answer.why);
 	if (ret || answer.error)
@@ -190,9 +189,9 @@ int adsm_cluster_join(const char *path, const char *token, uint32_t n_nodes, con
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	if (connect(sock, (struct sockaddr *)&address, sizeof(address))) {
 		ret = -errno;
-		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 was started on %s, and cannot reach the application "
-			    "from there (%s: %s); it has to be on the application's machine: let that be the first of "
-			    "the hosts (ADSM_CLUSTER_HOSTS)", cards[0].host, path, strerror(-ret));
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 was started on %s and cannot connect to the application "
+			    "(%s: %s): make the application's machine the first host (ADSM_CLUSTER_HOSTS)",
+			    cards[0].host, path, strerror(-ret));
 		goto close_sock;
 	}
 	ret = adsm_process_send(sock, &joining, sizeof(joining), NULL, 0);

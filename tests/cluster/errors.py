@@ -67,7 +67,7 @@ def unbuilt():
         os.mkdir(os.path.join(folder, "lib"))
         shutil.copy(library, os.path.join(folder, "lib/libadsm.so.0"))
         run("a part of the library", 3, "refused: the backend 'cluster' has no node program: ",
-            "only a part of the library was built; build all of it" if shutil.which("mpicc") else "install an MPI",
+            "only a part of the library was built: build all of it" if shutil.which("mpicc") else "install an MPI",
             ADSM_CLUSTER_PROGRAM="", LD_LIBRARY_PATH=os.path.join(folder, "lib"))
 
 
@@ -92,7 +92,7 @@ def shown():
         os.close(theirs)
         text = b""
         # Which seconds it is awake to show depends on the machine.
-        while not re.search(rb"waiting for its 2 nodes, \d+ s", text):
+        while not re.search(rb"waiting for 2 nodes to start, \d+ s", text):
             text += os.read(ours, 1000)
         # For reading too, so that this waits for no node.
         opened = os.open(gate, os.O_RDWR)
@@ -108,7 +108,7 @@ def shown():
     except OSError:		# of a terminal whose other side is closed
         pass
     os.close(ours)
-    if not re.search(rb"waiting for its 2 nodes, \d+ s\r\x1b\[K", text):
+    if not re.search(rb"waiting for 2 nodes to start, \d+ s\r\x1b\[K", text):
         sys.exit(f"a start that is seen: {text}")
 
 
@@ -126,29 +126,30 @@ run("five nodes", 0, "ready", ADSM_CLUSTER_NODES=5)
 refused("no launch command", "there is no 'no-such-mpirun'", ADSM_CLUSTER_LAUNCH="no-such-mpirun")
 refused("no launch command in a template", "'no-such-mpirun' cannot be run: No such file",
         ADSM_CLUSTER_LAUNCH="no-such-mpirun %p")
-refused("a template that is none", "behind % comes n, h, p or %", ADSM_CLUSTER_LAUNCH="launch %x %p")
+refused("a template that is none", "valid after % are n, h, p and %", ADSM_CLUSTER_LAUNCH="launch %x %p")
 refused("a quote without end", "is no command", ADSM_CLUSTER_LAUNCH="launch '%p")
-refused("the launch command fails", "'false' (pid ", "has exited with status 1 before its nodes were there",
+refused("the launch command fails", "'false' (pid ", "has exited with status 1 before its nodes had started",
         ADSM_CLUSTER_LAUNCH="false %p")
-refused("the launch command says why", "before its nodes were there: ssh: nowhere: no such host",
+refused("the launch command says why", "before its nodes had started: ssh: nowhere: no such host",
         ADSM_CLUSTER_LAUNCH="sh -c 'echo ssh: nowhere: no such host >&2; exit 255' %p")
-refused("the launch command has no descriptors of others", "before its nodes were there: no more than three",
+refused("the launch command has no descriptors of others", "before its nodes had started: no more than three",
         ADSM_CLUSTER_LAUNCH="sh -c '[ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ] || echo no more than three; exit 1' %p")
-refused("a node says why", "before its nodes were there: this is what it says", TEST_NODE="ends")
-refused("no file of hosts", "the file of hosts '/no/such/file' (ADSM_CLUSTER_HOSTS) cannot be read",
+refused("a node says why", "before its nodes had started: this is what it says", TEST_NODE="ends")
+refused("no file of hosts", "the host file '/no/such/file' (ADSM_CLUSTER_HOSTS) cannot be read",
         ADSM_CLUSTER_HOSTS="/no/such/file")
-refused("a host that is none", "'b:x' is no host", ADSM_CLUSTER_HOSTS="a,b:x")
+refused("a host that is none", "'b:x' is not a valid host", ADSM_CLUSTER_HOSTS="a,b:x")
 refused("another version", f"node 1 of 2 ({here}) has another version of the library than this machine ({here}): "
         "0.0.9 (1), not ", TEST_NODE="library:1")
-refused("another machine", f"node 1 of 2 ({here}) is another kind of machine", "m68k, not ", TEST_NODE="machine:1")
+refused("another machine", f"node 1 of 2 ({here}) has another type of processor", "m68k, not ", TEST_NODE="machine:1")
 refused("other pages", f"node 1 of 2 ({here}) has pages of another size", "65536, not 4096", TEST_NODE="pages:1")
 refused("an old C library", f"node 1 of 2 ({here}) has an older C library", "2.1, not ", TEST_NODE="libc:1")
-refused("node 0 elsewhere", f"node 0 was started on {here}, and has to be on the application's machine",
+refused("node 0 elsewhere", f"node 0 was started on {here}, but it must run on the application's machine",
         TEST_NODE="boot:0")
-refused("nodes that are alone", "has started 2 nodes that are alone, each of them, not a job of 2", TEST_NODE="alone")
-refused("an address that is taken", f"node 1 of 2 ({here}): ", "are taken there", TEST_NODE="taken:1")
-refused("nodes that do not come", "2 nodes are not there 1 seconds after", TEST_NODE="late", ADSM_CLUSTER_TIMEOUT=1)
-refused("a token that is another's", "2 nodes are not there 1 seconds after", TEST_NODE="token",
+refused("nodes that are alone", "started 2 separate jobs of one node, not a job of 2 nodes", TEST_NODE="alone")
+refused("an address that is taken", f"node 1 of 2 ({here}): ", "are in use there", TEST_NODE="taken:1")
+refused("nodes that do not come", "2 nodes have not started within 1 seconds after",
+        TEST_NODE="late", ADSM_CLUSTER_TIMEOUT=1)
+refused("a token that is another's", "2 nodes have not started within 1 seconds after", TEST_NODE="token",
         ADSM_CLUSTER_TIMEOUT=1, ADSM_CLUSTER_LAUNCH=f"sh -c '{HERE}/launch.sh \"$@\"; sleep 60' sh %n %p")
 refused("a node says why when it is asked", ": this is what it says\n", TEST_NODE="asked")
 with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +157,8 @@ with tempfile.TemporaryDirectory() as folder:
     with open(script, "w") as file:
         file.write("#!/bin/sh\nexec yes\n")
     os.chmod(script, 0o700)
-    refused("a launch command that only prints", "2 nodes are not there 1 seconds after", ADSM_CLUSTER_LAUNCH=script,
+    refused("a launch command that only prints", "2 nodes have not started within 1 seconds after",
+            ADSM_CLUSTER_LAUNCH=script,
             ADSM_CLUSTER_TIMEOUT=1)
     run("an address that is taken once", 0, "ready", TEST_NODE="taken-once:1",
         TEST_NODE_FILE=os.path.join(folder, "taken"))

@@ -32,7 +32,7 @@ def start(*modes, timeout=30, nodes=NODES, before=(), **variables):
         if line.startswith("hosts.sh: "):
             print(line, end="")
             sys.exit(77)
-        if not re.search(" (is|are) not there ", line):
+        if not re.search(" (has|have) not started within ", line):
             sys.exit(f"{modes}: {line}{process.communicate()}")
         cluster.finish(process, "a slow start")
         timeout *= 2
@@ -116,7 +116,7 @@ def silent():
         if not at:
             computing()
         for process, case, parts in stopped:
-            finish_lost(process, case, f"{parts[0]} ({HOST}) has not been heard of for {process.timeout} s")
+            finish_lost(process, case, f"{parts[0]} ({HOST}) was silent for {process.timeout} s")
 
 
 def pages():
@@ -141,7 +141,7 @@ def crash():
                 place = f"at address ADDRESS on node {node} ({HOST})"
                 wanted = f"kernel 'store' crashed with SIGSEGV {place}"
                 if where == "kept":
-                    wanted = f"kernel 'store' wrote to {place[3:]}, in the memory of its parameter 2, which it only"
+                    wanted = f"kernel 'store' wrote to {place[3:]}, in the memory of its parameter 2, which its "
                 finish_lost(process, f"{where}, node {node}, {tracker}", wanted)
     for node in [0, 2]:
         process = start("idle")
@@ -158,7 +158,7 @@ def unplugged():
         if subprocess.run(["nsenter", "--target", away, "--net", "ip", "link", "set", "eth0", "down"]).returncode:
             print("another host's link may not be changed from here")
             sys.exit(77)
-        finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) has not been heard of for {process.timeout} s")
+        finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) was silent for {process.timeout} s")
 
 
 {"silent": silent, "unplugged": unplugged, "pages": pages, "crash": crash}[what]()

@@ -42,9 +42,9 @@ for job in mpiruns:
     finish(start("once", before=[job, *root, "-n", "2"]), f"in a job of {job}", 0, "ready\nready")
 finish(start("once", ADSM_CLUSTER_LAUNCH=f"{mpirun} --mca plm_rsh_agent {cluster.HERE}/agent.sh",
              ADSM_CLUSTER_HOSTS="localhost,nowhere"),
-       "a host that cannot be reached", 3, "before its nodes were there: agent: cannot reach nowhere")
+       "a host that cannot be reached", 3, "before its nodes had started: agent: cannot reach nowhere")
 finish(start("once", OMPI_MCA_btl="absent"), "a transport that is not there", 3,
-       "before its nodes were there, with OMPI_MCA_btl=absent in the environment: ")
+       "before its nodes had started, with OMPI_MCA_btl=absent in the environment: ")
 # The hosts of Open MPI's own settings.
 with tempfile.TemporaryDirectory() as home:
     hosts = os.path.join(home, "hosts")
@@ -60,5 +60,5 @@ with tempfile.TemporaryDirectory() as home:
                f"a default hostfile: {text}", status, said)
 for other in mpiruns[1:]:
     finish(start("once", ADSM_CLUSTER_LAUNCH=other), "another MPI", 3,
-           f"'{other}' has started 2 nodes that are alone, each of them, not a job of 2")
-finish(start("once", ADSM_CLUSTER_PROGRAM="/bin/false"), "a program that ends", 3, "before its nodes were there")
+           f"'{other}' started 2 separate jobs of one node, not a job of 2 nodes")
+finish(start("once", ADSM_CLUSTER_PROGRAM="/bin/false"), "a program that ends", 3, "before its nodes had started")

@@ -76,7 +76,7 @@ static void misbehave(struct adsm_cluster_card *card)
 	if (has_word("taken") ||
 	    (has_word("taken-once") && open(getenv("TEST_NODE_FILE"), O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0)) {
 		card->error = -EEXIST;
-		snprintf(card->why, sizeof(card->why), "%lu bytes at 0x%lx are taken there", size, base);
+		snprintf(card->why, sizeof(card->why), "%lu bytes at 0x%lx are in use there", size, base);
 	}
 	if (has_word("ends")) {
 		fprintf(stderr, "adsm-cluster-node: this is what it says\n");
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	adsm_cluster_card(&card);
 	if (ret) {
 		card.error = ret;
-		snprintf(card.why, sizeof(card.why), "%lu bytes at 0x%lx are taken there", size, base);
+		snprintf(card.why, sizeof(card.why), "%lu bytes at 0x%lx are in use there", size, base);
 	}
 	misbehave(&card);
 	if (has_word("alone"))

@@ -45,7 +45,7 @@ static void check(const struct adsm_kernel_costs *costs, const char *want)
 
 int main(void)
 {
-#define BEGIN "its exchange took 90.0 ms, its work 30.0 ms, on 3 nodes together"
+#define BEGIN "its exchange took 90.0 ms, its work took 30.0 ms, added up over 3 nodes"
 	struct adsm_kernel_costs c = costs(3, 27, 30, 90);
 
 	device = adsm_os_table(sizeof(*device));
@@ -60,45 +60,48 @@ int main(void)
 	c.values[ADSM_CLUSTER_PAGES_HOST] = 99;
 	check(&c, BEGIN);
 	c.values[ADSM_CLUSTER_PAGES_MULTI] = 100;
-	check(&c, BEGIN "; 100 of 1000 pages were written by several nodes: let blocks that follow each other write "
-	      "one contiguous piece, and more of it each");
+	check(&c, BEGIN "; several nodes wrote 100 of 1000 pages: let consecutive blocks write one contiguous range, "
+	      "and each block more of it");
 	c.values[ADSM_CLUSTER_PAGES_MULTI] = 0;
 	c.values[ADSM_CLUSTER_PAGES_HOST] = 100;
-	check(&c, BEGIN "; the host wrote 100 pages before calls: where it changes little of each block, smaller ones "
-	      "(ADSM_BLOCK_SIZE) send less");
+	check(&c, BEGIN "; the host wrote 100 pages before calls: if it changes only a part of each block, smaller "
+	      "blocks (ADSM_BLOCK_SIZE) send less");
 	c.values[ADSM_CLUSTER_PAGES_HOST] = 0;
 	c.values[ADSM_CLUSTER_PAGES_UNWRITTEN] = 7;
-	check(&c, BEGIN "; of objects of 7 pages it wrote nothing: ADSM_IN, or adsmIn(p) in the call, for what it only "
-	      "reads");
+	check(&c, BEGIN "; it wrote nothing to objects of 7 pages: declare parameters that it only reads as ADSM_IN, "
+	      "or pass adsmIn(p)");
 	c.values[ADSM_CLUSTER_PAGES_UNWRITTEN] = 0;
 	c.values[ADSM_CLUSTER_IDLE] = 4;
-	check(&c, BEGIN "; 4 times in 3 calls a node had no block: larger grids, of smaller blocks");
+	check(&c, BEGIN "; 4 times in 3 calls a node had no block: use larger grids of smaller blocks");
 	c.values[ADSM_CLUSTER_ALONE] = 2;
-	check(&c, BEGIN "; 2 of 3 calls ran on node 0 alone, for atomics on objects: with atomics on an ADSM_SHARED "
-	      "array all nodes run it");
+	check(&c, BEGIN "; node 0 ran 2 of 3 calls alone, because of atomics on objects: all nodes run it if it does "
+	      "atomics on an ADSM_SHARED array");
 	c = costs(30, 33, 30, 90);
 	c.values[ADSM_CLUSTER_ALONE] = 30;
-	check(&c, BEGIN "; 30 of 30 calls ran on node 0 alone, for atomics on objects: with atomics on an ADSM_SHARED "
-	      "array all nodes run it; a call takes 1.1 ms, where one node would have 1.0 ms of work: fewer nodes");
+	check(&c, BEGIN "; node 0 ran 30 of 30 calls alone, because of atomics on objects: all nodes run it if it does "
+	      "atomics on an ADSM_SHARED array; a call takes 1.1 ms, but one node would work only 1.0 ms: use fewer "
+	      "nodes");
 
 	/* Waits for pages are no work. */
 	c = costs(3, 27, 50, 70);
 	c.values[ADSM_CLUSTER_FETCH_NS] = 20 * MS;
-	check(&c, "its exchange took 70.0 ms, waits for pages 20.0 ms, its work 30.0 ms, on 3 nodes together");
+	check(&c, "its exchange took 70.0 ms, waits for pages took 20.0 ms, its work took 30.0 ms, added up over 3 "
+	      "nodes");
 	c = costs(3, 27, 101, 0);
 	c.values[ADSM_CLUSTER_FETCH_NS] = 71 * MS;
 	c.values[ADSM_CLUSTER_PAGES_FETCHED] = 5;
-	check(&c, "its exchange took 0.0 us, waits for pages 71.0 ms, its work 30.0 ms, on 3 nodes together; 5 pages "
-	      "were fetched while it ran: let a node read what it wrote, by the same order of blocks in all kernels");
+	check(&c, "its exchange took 0.0 us, waits for pages took 71.0 ms, its work took 30.0 ms, added up over 3 "
+	      "nodes; nodes fetched 5 pages while it ran: use the same order of blocks in all kernels, so that nodes "
+	      "read what they wrote");
 	c = costs(3, 127, 160, 70);
 	c.values[ADSM_CLUSTER_FETCH_NS] = 45 * MS;
 	check(&c, "");
 
 	/* As one node would take longer; or not. */
 	c = costs(3, 33, 30, 90);
-	check(&c, BEGIN "; a call takes 11.0 ms, where one node would have 10.0 ms of work: fewer nodes");
+	check(&c, BEGIN "; a call takes 11.0 ms, but one node would work only 10.0 ms: use fewer nodes");
 	c = costs(20, 29, 30, 90);
-	check(&c, BEGIN "; 500.0 us of work for each node in a call: larger grids, fewer calls");
+	check(&c, BEGIN "; each node works 500.0 us in a call: use larger grids and fewer calls");
 
 	/* The work is more; the exchange is nothing; there is none. */
 	c = costs(3, 300, 90, 90);

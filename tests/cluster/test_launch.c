@@ -156,11 +156,11 @@ static void check_hosts(const char *file)
 	CHECK(out && fputs("# hosts\n\na max_slots=8 slots=2\n  b:3   # big\nlocalhost\n", out) >= 0 && !fclose(out));
 	CHECK_TEXT(dealt(file, 6), "localhost:1,a:2,b:3");
 	CHECK(truncate(file, 0) == 0);
-	refused(file, "no host is named");
+	refused(file, "contains no host");
 	CHECK(!unlink(file));
 	refused("/no/such/file", "cannot be read");
-	refused("a,b:x", "'b:x' is no host");
-	refused("a,:4", "':4' is no host");
+	refused("a,b:x", "'b:x' is not a valid host");
+	refused("a,:4", "':4' is not a valid host");
 }
 
 static void write_file(const char *path, const char *text)
@@ -222,8 +222,8 @@ static void check_defaults(void)
 	}
 	CHECK(!rmdir(folder));
 	/* What only Open MPI understands is left to it. */
-	refused("a,^b", "'^b' is no host");
-	refused("+n0", "'+n0' is no host");
+	refused("a,^b", "'^b' is not a valid host");
+	refused("+n0", "'+n0' is not a valid host");
 }
 
 static void check_environment(void)

@@ -113,7 +113,7 @@ def check_advice(advice, counted):
     words = (f"its workers waited for {counted['lock_waits']} of the {counted['locks']} locks",
              f"{counted['lock_wait_ns'] * 100 // counted['work_ns']} % of their time",
              f": lock 21 {counted['lock_waits']} times; ",
-             f"nodes asked for {counted['locks_global']} locks, " if NODES else "")
+             f"nodes requested a lock {counted['locks_global']} times, " if NODES else "")
     for word in words:
         expect(f"'{word}' in '{advice[HOLDS]}'", advice[HOLDS] and word in advice[HOLDS])
 

@@ -238,7 +238,7 @@ static void endless(void)
 		do
 			error = RUN("stuck", 4, VAL(3), VAL(1));
 		while (error == -EPERM);
-		check_failed_with(error, -ENODEV, "'stuck'", "computes on", NULL);
+		check_failed_with(error, -ENODEV, "'stuck'", "did not stop", NULL);
 		return;
 	}
 	check_failed_with(RUN("computes_on", 2, adsmPtr(total)), -ENODEV, "'computes_on'", "worker 0", "lock 1", NULL);

@@ -70,13 +70,14 @@ static int wrong_number(const struct adsm_cluster_door *door, uint32_t n, const 
 			char ret_why[ADSM_CLUSTER_WHY])
 {
 	if (n == 1)
-		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' has started %u nodes that are alone, each of them, not a "
-			    "job of %u: it is of another MPI than adsm-cluster-node, which was built with %s; name "
-			    "that one's in ADSM_CLUSTER_LAUNCH", door->launch, door->n_nodes, door->n_nodes,
-			    *card->mpi ? card->mpi : "one that it does not tell");
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' started %u separate jobs of one node, not a job of %u "
+			    "nodes: it belongs to another MPI than adsm-cluster-node, which was built with %s; set "
+			    "ADSM_CLUSTER_LAUNCH to that MPI's command", door->launch, door->n_nodes, door->n_nodes,
+			    *card->mpi ? card->mpi : "an unknown MPI");
 	else
-		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' has started a job of %u nodes, not of %u "
-			    "(ADSM_CLUSTER_LAUNCH)", door->launch, n, door->n_nodes);
+		adsm_format(ret_why, ADSM_CLUSTER_WHY,
+			    "'%s' started a job of %u nodes, not of %u (ADSM_CLUSTER_LAUNCH)", door->launch, n,
+			    door->n_nodes);
 	return -ENODEV;
 }
 
@@ -107,8 +108,8 @@ static int look_at(const struct adsm_cluster_door *door, int sock, uint32_t n, s
 	for (uint32_t i = 0; i < n; i++) {
 		error = adsm_process_receive(sock, &card, sizeof(card), NULL);
 		if (error) {
-			adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 does not say what node %u of %u is: %s", i, n,
-				    strerror(-error));
+			adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 did not send the description of node %u of %u: "
+				    "%s", i, n, strerror(-error));
 			return -ENODEV;
 		}
 		end_texts(&card);
@@ -147,7 +148,7 @@ int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
 	if (ret)
 		adsm_format(answer.why, sizeof(answer.why), "%s", ret_why);
 	if (adsm_process_send(sock, &answer, sizeof(answer), fds, ret ? 0 : 2) && !ret) {
-		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 has ended before it could begin");
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 ended during its start");
 		ret = -ENODEV;
 	}
 	if (!ret) {

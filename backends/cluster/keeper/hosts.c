@@ -143,7 +143,7 @@ static int read_list(const char *text, struct adsm_cluster_hosts *hosts, char *r
 		at = file = read_all(text);
 		end = "\n";
 		if (!file) {
-			snprintf(ret_why, size, "the file of hosts '%s' (ADSM_CLUSTER_HOSTS) cannot be read: %s", text,
+			snprintf(ret_why, size, "the host file '%s' (ADSM_CLUSTER_HOSTS) cannot be read: %s", text,
 				 strerror(errno));
 			return -ENODEV;
 		}
@@ -153,13 +153,13 @@ static int read_list(const char *text, struct adsm_cluster_hosts *hosts, char *r
 
 		ret = read_entry(hosts, at, length);
 		if (ret == -EINVAL)
-			snprintf(ret_why, size, "'%.*s' is no host with its number of nodes, as in 'name', 'name:4' or "
-				 "'name slots=4' (ADSM_CLUSTER_HOSTS)", (int)length, at);
+			snprintf(ret_why, size, "'%.*s' is not a valid host (ADSM_CLUSTER_HOSTS): valid are 'name', "
+				 "'name:4' and 'name slots=4', with a number of nodes from 1 to 1024", (int)length, at);
 		at += length + (at[length] != '\0');
 	}
 	free(file);
 	if (!ret && !hosts->n) {
-		snprintf(ret_why, size, "no host is named in '%s' (ADSM_CLUSTER_HOSTS)", text);
+		snprintf(ret_why, size, "'%s' contains no host (ADSM_CLUSTER_HOSTS)", text);
 		ret = -ENODEV;
 	}
 	return ret == -EINVAL ? -ENODEV : ret;
@@ -190,7 +190,7 @@ int adsm_cluster_hosts(const char *text, unsigned n_nodes, struct adsm_cluster_h
 	if (ret) {
 		adsm_cluster_hosts_free(&hosts);
 		if (ret == -ENOMEM)
-			snprintf(ret_why, size, "no memory for the list of hosts");
+			snprintf(ret_why, size, "not enough memory for the list of hosts");
 		return ret;
 	}
 	for (unsigned left = hosts.n ? n_nodes : 0; left;)

@@ -128,7 +128,7 @@ static const char *too_early(const struct keeper *keeper)
 	if (keeper->answered)
 		return "";
 	adsm_cluster_transports(transports, sizeof(transports));
-	adsm_format(text, sizeof(text), " before its nodes were there%s%s%s", *transports ? ", with " : "", transports,
+	adsm_format(text, sizeof(text), " before its nodes had started%s%s%s", *transports ? ", with " : "", transports,
 		    *transports ? " in the environment" : "");
 	return text;
 }
@@ -160,9 +160,9 @@ static void say_late(struct keeper *keeper)
 	char said[TEXT - 200];
 
 	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
-	END(keeper, -ENODEV, "%u node%s not there %u seconds after '%s' was started (ADSM_CLUSTER_TIMEOUT)%s%s",
-	    keeper->start.n_nodes, keeper->start.n_nodes == 1 ? " is" : "s are", keeper->start.timeout_s,
-	    keeper->door.launch, *said ? "; it has said: " : "", said);
+	END(keeper, -ENODEV, "%u node%s not started within %u seconds after the start of '%s' "
+	    "(ADSM_CLUSTER_TIMEOUT)%s%s", keeper->start.n_nodes, keeper->start.n_nodes == 1 ? " has" : "s have",
+	    keeper->start.timeout_s, keeper->door.launch, *said ? "; it printed: " : "", said);
 }
 
 static void say_stuck(struct keeper *keeper)
@@ -170,7 +170,7 @@ static void say_stuck(struct keeper *keeper)
 	char said[TEXT - 160];
 
 	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
-	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s: %s", keeper->door.launch, keeper->job.pid,
+	END(keeper, -ENODEV, "'%s' (pid %d) reported a failure%s: %s", keeper->door.launch, keeper->job.pid,
 	    too_early(keeper), said);
 }
 
@@ -192,7 +192,7 @@ static void say_silent(struct keeper *keeper)
 {
 	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;
 
-	END(keeper, -ENODEV, "node 0 (%s) has not been heard of for %u s (ADSM_CLUSTER_TIMEOUT): it is stopped",
+	END(keeper, -ENODEV, "node 0 (%s) was silent for %u s (ADSM_CLUSTER_TIMEOUT): its process is stopped",
 	    cluster->nodes[0].host, keeper->start.timeout_s);
 }
 
@@ -333,7 +333,7 @@ static int start_job(struct keeper *keeper)
 	if (!ret)
 		ret = adsm_cluster_door_open(&keeper->door, keeper->folder);
 	if (ret) {
-		END(keeper, -ENODEV, "its folder '%s' cannot be made: %s", keeper->folder, strerror(-ret));
+		END(keeper, -ENODEV, "its folder '%s' cannot be created: %s", keeper->folder, strerror(-ret));
 		return ret;
 	}
 	setenv("TMPDIR", keeper->folder, 1);
@@ -424,7 +424,8 @@ int main(int argc, char **argv)
 	adsm_format(keeper->door.launch, sizeof(keeper->door.launch), "%.*s", (int)strcspn(keeper->start.launch, " \t"),
 		    keeper->start.launch);
 	if (adsm_cluster_folder_choose(keeper->folder)) {
-		END(keeper, -ENODEV, "there is no folder for its files: neither /dev/shm nor TMPDIR can be written");
+		END(keeper, -ENODEV, "its keeper cannot create a folder for its files: neither /dev/shm nor TMPDIR nor "
+		    "/tmp can be written");
 		answer(keeper);
 		return 1;
 	}

@@ -80,10 +80,11 @@ static int find_launcher(const struct adsm_cluster_start *start, enum adsm_clust
 		}
 	}
 	if (ret == -EINVAL)
-		adsm_format(ret_why, size, "'%s' is no command (ADSM_CLUSTER_LAUNCH)", launch);
+		adsm_format(ret_why, size, "'%s' is not a valid launch command (ADSM_CLUSTER_LAUNCH): it must name a "
+			    "command, and quotation marks must be paired", launch);
 	else if (ret == -ENOENT)
-		adsm_format(ret_why, size, "there is no '%s' to start nodes with (Debian's openmpi-bin has mpirun); "
-			    "install an MPI, or name a command in ADSM_CLUSTER_LAUNCH", word);
+		adsm_format(ret_why, size, "the launch command '%s' does not exist: install an MPI (Debian's "
+			    "openmpi-bin has mpirun), or set ADSM_CLUSTER_LAUNCH to another command", word);
 	else if (ret)
 		adsm_format(ret_why, size, "'%s' cannot be run: %s (ADSM_CLUSTER_LAUNCH)", launch, strerror(-ret));
 	adsm_cluster_words_free(words);
@@ -146,7 +147,8 @@ int adsm_cluster_start_command(const struct adsm_cluster_start *start, const str
 		ret = adsm_cluster_shield(folder, adsm_cluster_hosts_here(&hosts));
 	if (ret) {
 		adsm_cluster_hosts_free(&hosts);
-		adsm_format(ret_why, size, "the environment of '%s' cannot be set: %s", door->launch, strerror(-ret));
+		adsm_format(ret_why, size, "the environment for '%s' cannot be prepared: %s", door->launch,
+			    strerror(-ret));
 		return -ENODEV;
 	}
 	while (start->rest[n_rest])
@@ -165,8 +167,8 @@ int adsm_cluster_start_command(const struct adsm_cluster_start *start, const str
 	memcpy(program + n, start->rest, n_rest * sizeof(*program));
 	command = adsm_cluster_command(start->launch, launcher, start->n_nodes, &hosts, program);
 	if (!command)
-		adsm_format(ret_why, size, "'%s' is no command: behind %% comes n, h, p or %% (ADSM_CLUSTER_LAUNCH)",
-			    start->launch);
+		adsm_format(ret_why, size, "'%s' is not a valid launch command (ADSM_CLUSTER_LAUNCH): valid after %% "
+			    "are n, h, p and %%", start->launch);
 	free(program);
 	adsm_cluster_hosts_free(&hosts);
 	*ret_command = command;

@@ -67,18 +67,18 @@ static void say_why(uint64_t address, enum adsm_pages_wrong why, const char *pla
 	while (i < slot->n_pointers && address - pointers[i].base >= pointers[i].size)
 		i++;
 	if (why == ADSM_PAGES_NO_MEMORY)
-		adsm_format(text, sizeof(text), "kernel '%s' finds no memory%s, or needs more mappings than the system "
+		adsm_format(text, sizeof(text), "kernel '%s' found no memory%s, or needs more mappings than the system "
 			    "allows a process (vm.max_map_count)", slot->name, place);
 	else if (why == ADSM_PAGES_PLAIN)
 		adsm_format(text, sizeof(text), "task '%s' touched address 0x%lx%s: " ADSM_CORE_PLAIN, slot->name,
 			    (unsigned long)address, place);
 	else if (i < slot->n_pointers)
 		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, in the memory of its parameter "
-			    "%u, which it only reads as it is declared or called", slot->name,
+			    "%u, which its declaration or the call marks as only read", slot->name,
 			    (unsigned long)address, place, pointers[i].arg + 1);
 	else
-		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, which it only reads", slot->name,
-			    (unsigned long)address, place);
+		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, which is read-only in this call",
+			    slot->name, (unsigned long)address, place);
 	adsm_process_say_end(shared, text);
 }
 

@@ -78,7 +78,7 @@ static void begin_part(const struct adsm_node_work *work)
 	adsm_code_launch(slot, work->args, &node.launch);
 	adsm_units_begin(work->n ? &node.launch : NULL, adsm_pool_crew(work->n, adsm_node_words.threads));
 	if (work->n && adsm_pool_begin(&node.launch, adsm_comm_wake))
-		adsm_comm_fail("no thread for kernels");
+		adsm_comm_fail("the threads that run kernels cannot be started");
 }
 
 static bool has_ended(void)
@@ -539,7 +539,7 @@ int main(int argc, char **argv)
 	 * All nodes need the same address. If the range is used on any node, the library tries again with another one.
 	 */
 	if (adsm_os_reserve(adsm_node_words.base, adsm_node_words.size, &p))
-		set_error(-EEXIST, "the addresses from %#lx to %#lx are taken there");
+		set_error(-EEXIST, "the addresses from %#lx to %#lx are in use there");
 	adsm_comm_start(&argc, &argv, adsm_node_words.timeout_ns);
 	/* After MPI, which sets handlers, too. */
 	adsm_crash_thread();
@@ -552,7 +552,7 @@ int main(int argc, char **argv)
 	if (adsm_node_words.tasks && !adsm_node_task_start(&adsm_node_words, text, sizeof(text)))
 		adsm_comm_fail("%s", text);
 	if (adsm_pool_start(adsm_node_words.threads))
-		adsm_comm_fail("no threads for kernels");
+		adsm_comm_fail("the threads that run kernels cannot be started");
 	node.crew = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.crew));
 	adsm_node_words.options.n_pages = adsm_node_words.size / ADSM_PAGE_SIZE;
 	adsm_node_start(&adsm_node_words.options, &calls);
@@ -563,7 +563,7 @@ int main(int argc, char **argv)
 		adsm_node_serve();
 	} else {
 		if (adsm_requests_start(hello))
-			adsm_comm_fail("no thread for what the application asks");
+			adsm_comm_fail("the thread that reads the application's requests cannot be started");
 		serve_application();
 	}
 	adsm_comm_finish();

@@ -17,7 +17,7 @@ static int choose(const char *key, const char *value, const char *const *names)
 		if (!strcmp(value, names[i]))
 			return i;
 	}
-	fprintf(stderr, "adsm-cluster-node: %s has no value '%s'\n", key, value);
+	fprintf(stderr, "adsm-cluster-node: '%s' is not a valid value of %s\n", value, key);
 	exit(1);
 }
 
@@ -92,6 +92,6 @@ void adsm_node_words_read(int argc, char **argv)
 	}
 	if (adsm_node_words.connect && adsm_node_words.token && adsm_node_words.base && adsm_node_words.size)
 		return;
-	fprintf(stderr, "adsm-cluster-node is a part of libadsm, which starts it: ADSM_BACKEND=cluster PROGRAM\n");
+	fprintf(stderr, "adsm-cluster-node is a part of libadsm. The library starts it if ADSM_BACKEND is cluster.\n");
 	exit(1);
 }

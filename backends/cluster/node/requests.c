@@ -114,7 +114,7 @@ static void send_code(const struct adsm_process_request *request, int fd)
 	size_t size;
 
 	if (fd >= 0 && fstat(fd, &about))
-		adsm_comm_fail("the size of a module is not to be had: %s", strerror(errno));
+		adsm_comm_fail("the size of a module cannot be read: %s", strerror(errno));
 	size = sizeof(*code) + (size_t)about.st_size;
 	code = adsm_node_memory(NULL, size);
 	code->request = *request;
@@ -122,7 +122,7 @@ static void send_code(const struct adsm_process_request *request, int fd)
 		ssize_t n = pread(fd, code->bytes + at, (size_t)(about.st_size - at), at);
 
 		if (n <= 0)
-			adsm_comm_fail("a module cannot be read: %s", n ? strerror(errno) : "it ended early");
+			adsm_comm_fail("a module cannot be read: %s", n ? strerror(errno) : "its file is too short");
 		at += n;
 	}
 	adsm_comm_send(-1, ADSM_TAG_CODE, code, size);
@@ -190,7 +190,7 @@ void adsm_requests_answer(int from, const void *data, size_t size)
 	uint32_t op = requests.request->op;
 
 	if (size != sizeof(*answer) || !requests.n_answers)
-		adsm_comm_fail("node %d answers what was not asked", from);
+		adsm_comm_fail("node %d sent an unexpected answer", from);
 	requests.n_answers--;
 	if (requests.ret)
 		return;
@@ -200,7 +200,7 @@ void adsm_requests_answer(int from, const void *data, size_t size)
 			 *answer->text ? answer->text : strerror(-answer->error));
 		requests.undo = op == ADSM_PROCESS_LOAD;
 	} else if (op != ADSM_PROCESS_UNLOAD && answer->index != requests.reply->index) {
-		adsm_comm_fail("node %d has given a module or kernel another number", from);
+		adsm_comm_fail("node %d gave a module or kernel another number than node 0", from);
 	}
 }
 

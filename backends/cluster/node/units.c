@@ -224,7 +224,7 @@ static void take_unit(const struct entry *entry, const void *bytes)
 	int device;
 
 	if (entry->unit >= once->count || entry->size != once->size)
-		adsm_comm_fail("node 0 sent a unit that there is not");
+		adsm_comm_fail("node 0 sent an invalid unit of a write-once object");
 	shared = adsm_device_once_shared(once);
 	/* It was not requested, and a kernel on this node writes it, too: that is detected when the kernel sets it. */
 	if (!entry->number && atomic_load(&shared->flags[entry->unit]) != ADSM_ONCE_EMPTY)
@@ -354,7 +354,7 @@ static const struct adsm_kernel_once *find_unit(int from, const struct entry *en
 	const struct adsm_kernel_once *once = adsm_device_once_find(entry->address);
 
 	if (entry->unit >= once->count || (entry->kind == SET && entry->size != once->size))
-		adsm_comm_fail("node %d tells of a unit that there is not", from);
+		adsm_comm_fail("node %d reported an invalid unit of a write-once object", from);
 	return once;
 }
 
@@ -376,8 +376,8 @@ static void take_set(int from, const struct entry *entry, const void *bytes)
 	if (!ret)
 		return;
 	units.name_place(place, sizeof(place), from);
-	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s, sets what is set: it is written once: unit %lu of "
-		    "the write-once object at %p (%lu units)", units.kernel, (unsigned long)entry->block, place,
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s, sets a unit that is already set: unit %lu of the "
+		    "write-once object at %p (%lu units)", units.kernel, (unsigned long)entry->block, place,
 		    (unsigned long)entry->unit, once->data, (unsigned long)once->count);
 	adsm_process_say_end(units.shared, text);
 	_exit(1);
@@ -396,7 +396,7 @@ static void take_want(int from, const struct entry *entry)
 		units.wants = adsm_node_memory(units.wants, units.room * sizeof(*units.wants));
 	}
 	if (!units.listens && adsm_pool_thread(listen))
-		adsm_comm_fail("no thread that waits for units");
+		adsm_comm_fail("the thread that waits for units cannot be started");
 	units.listens = true;
 	/* Before the wait is counted: a thread that sets the unit after that rings. */
 	atomic_store(&table->n_listeners, 1);
@@ -472,12 +472,13 @@ void adsm_units_letter(const struct adsm_letter *letter)
 	int device;
 
 	if (!adsm_device_once_table(&device) || (!adsm_comm.rank && !units.kernel))
-		adsm_comm_fail("node %d tells of units, and no kernel has any", letter->from);
+		adsm_comm_fail("node %d sent a message about units, but no kernel uses write-once objects",
+			       letter->from);
 	while (at < letter->size) {
 		const struct entry *entry = adsm_pack_take(letter, &at, sizeof(*entry), 8);
 
 		if (!take(letter->from, entry, adsm_pack_take(letter, &at, entry->size, 8)))
-			adsm_comm_fail("node %d tells of units what nobody knows here", letter->from);
+			adsm_comm_fail("node %d sent a message about units of unknown kind", letter->from);
 	}
 	if (!adsm_comm.rank && units.n_wants)
 		look_at_wants(adsm_device_once_table(&device));
@@ -549,7 +550,7 @@ int adsm_units_end(char ret_failure[ADSM_PROCESS_TEXT])
 void adsm_units_begin(const struct adsm_pool_launch *launch, uint32_t crew)
 {
 	if (adsm_device_once_settle())
-		adsm_comm_fail("no memory, or no mappings left, for a write-once object");
+		adsm_comm_fail("not enough memory or mappings for a write-once object");
 	units.launch = launch;
 	/* Node 0 knows this number. */
 	units.crew = launch && launch->waits ? crew : 0;

@@ -50,11 +50,11 @@ void adsm_diffs_take(int from, const void *data, size_t size)
 
 		if (size - at < sizeof(*entry) || entry->size > size - at - sizeof(*entry) ||
 		    (entry->whole && entry->size != ADSM_PAGE_SIZE))
-			adsm_comm_fail("what node %d sent of its changes is cut off", from);
+			adsm_comm_fail("the changes that node %d sent are truncated", from);
 		if (entry->whole)
 			adsm_pages_merge(entry->page, entry->bytes);
 		else if (adsm_pages_patch(entry->page, entry->bytes, entry->size))
-			adsm_comm_fail("what node %d sent of its changes is damaged", from);
+			adsm_comm_fail("the changes that node %d sent are damaged", from);
 		at += entry_size(entry->size);
 	}
 }

@@ -71,7 +71,7 @@ void adsm_node_interval(const struct adsm_node_launch *launch, int rank, uint64_
 static void begin(struct adsm_node_work *work, const struct adsm_run *read_only)
 {
 	if (adsm_pages_begin(read_only, work->launch.n_read_only))
-		adsm_comm_fail("no memory, or no mappings left, for the start of a launch");
+		adsm_comm_fail("not enough memory or mappings to start a launch");
 	adsm_node_interval(&work->launch, adsm_comm.rank, &work->first, &work->n);
 	node.before = adsm_pages_counts();
 	node.start_ns = adsm_os_now_ns();
@@ -98,7 +98,7 @@ static struct done finish(void)
 	node.running = false;
 	node.wrote = adsm_pages_written(&node.n_wrote);
 	if (!node.wrote)
-		adsm_comm_fail("no memory for the list of pages that a kernel has written");
+		adsm_comm_fail("not enough memory for the list of pages that a kernel wrote");
 	counts = adsm_pages_counts();
 	done.write_faults = counts.write_faults - node.before.write_faults;
 	done.read_faults = counts.read_faults - node.before.read_faults;
@@ -145,7 +145,7 @@ static void change_objects(const struct adsm_run *removed, size_t n_removed, con
 		adsm_pages_remove(removed[i]);
 	for (size_t i = 0; i < n_added; i++) {
 		if (adsm_pages_add(added[i]))
-			adsm_comm_fail("no memory, or no mappings left, for an object");
+			adsm_comm_fail("not enough memory or mappings for an object");
 	}
 }
 
@@ -166,7 +166,7 @@ static void serve_pages(const struct adsm_letter *letter)
 	const struct adsm_run *run = adsm_pack_take(letter, &at, sizeof(*run), 8);
 
 	if (run->first > node.options.n_pages || run->n > node.options.n_pages - run->first)
-		adsm_comm_fail("node %d wants pages that there are not", letter->from);
+		adsm_comm_fail("node %d requested pages outside of device memory", letter->from);
 	adsm_move_serve(letter->from, *run);
 	/* Pages that were read ahead come unmapped: the node reports them after they are touched. */
 	adsm_plan_read(letter->from, (struct adsm_run){ run->first, 1 });
@@ -248,7 +248,8 @@ bool adsm_node_look(void)
 		break;
 	default:
 		if (!node.calls->letter(&letter))
-			adsm_comm_fail("node %d sent message %d, which is not its to send", letter.from, letter.tag);
+			adsm_comm_fail("node %d sent a message of kind %d, which node 0 does not accept", letter.from,
+				       letter.tag);
 	}
 	adsm_comm_drop(&letter);
 	return true;
@@ -569,7 +570,7 @@ void adsm_node_serve(void)
 				return;
 			default:
 				if (!node.calls->letter(&letter))
-					adsm_comm_fail("node 0 sent message %d, which nobody knows here", letter.tag);
+					adsm_comm_fail("node 0 sent a message of unknown kind %d", letter.tag);
 			}
 			adsm_comm_drop(&letter);
 		}

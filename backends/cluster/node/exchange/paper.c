@@ -89,6 +89,6 @@ void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrot
 		counts.multi += vector[i] > 1;
 	}
 	if (counts.single != ret_counts->single || counts.multi != ret_counts->multi)
-		adsm_comm_fail("the sum of what nodes wrote has %lu pages, their lists have %lu",
+		adsm_comm_fail("nodes wrote %lu pages by the sum of their vectors, but %lu pages by their lists",
 			       counts.single + counts.multi, ret_counts->modified);
 }

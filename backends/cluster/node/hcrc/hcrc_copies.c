@@ -106,8 +106,8 @@ static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size
 {
 	const struct adsm_hcrc_memory *memory = pages->arg;
 
-	memory->refuse(pages->worker, "does an atomic operation on memory of which workers on several nodes have "
-		       "copies: guard what they share by ADSM_LOCK");
+	memory->refuse(pages->worker, "does an atomic operation on device memory, which tasks on a cluster do not "
+		       "support: protect shared data by ADSM_LOCK");
 	return NULL;
 }
 

@@ -123,7 +123,7 @@ static void take(int from, const struct letter *letter, const void *bytes)
 	adsm_virtual_take(message, letter->sent);
 	ret = message->from == from ? adsm_hcrc_receive(node.hcrc, message, bytes) : -EPROTO;
 	if (ret)
-		adsm_comm_fail("node %d has sent a message of kind %u that it could not have sent (%s)", from,
+		adsm_comm_fail("node %d sent a message of kind %u that is invalid in this state (%s)", from,
 			       message->kind, strerror(-ret));
 }
 
@@ -152,7 +152,7 @@ void adsm_hcrc_node_letter(const struct adsm_letter *letter)
 	if (letter->size >= sizeof(head))
 		memcpy(&head, letter->data, sizeof(head));
 	if (letter->size < sizeof(head) || letter->size != sizeof(head) + head.message.size)
-		adsm_comm_fail("node %d has sent a message of %zu bytes, which is none", letter->from, letter->size);
+		adsm_comm_fail("node %d sent an invalid message of %zu bytes", letter->from, letter->size);
 	/* A letter of a task that has failed may come late: ignore it. */
 	if (head.task == node.task + 1) {
 		put(&node.early, &head, bytes);

@@ -88,7 +88,7 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	MPI_Comm_rank(MPI_COMM_WORLD, &adsm_comm.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &adsm_comm.n);
 	if (provided < MPI_THREAD_FUNNELED)
-		adsm_comm_fail("this MPI supports no program with threads");
+		adsm_comm_fail("this MPI does not support programs with threads (MPI_THREAD_FUNNELED)");
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm.letters);
 	gather_hosts();
 	adsm_bell_start(adsm_comm.rank, adsm_comm.n);
@@ -148,7 +148,7 @@ void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size)
 	struct body *body;
 
 	if (size > LETTER_MAX)
-		adsm_comm_fail("a letter of %zu bytes is longer than nodes send each other", size);
+		adsm_comm_fail("a message of %zu bytes is longer than a message between nodes can be", size);
 	body = adsm_node_memory(NULL, sizeof(*body) + size);
 	body->used = 1;
 	if (size)
@@ -200,8 +200,8 @@ static void beat(void)
 		comm.heard_ns[r] = now;
 	for (int r = 0; r < (adsm_comm.rank ? 1 : adsm_comm.n); r++) {
 		if (r != adsm_comm.rank && now - comm.heard_ns[r] > comm.timeout_ns)
-			adsm_comm_fail("node %d (%s) has not been heard of for %lu s (ADSM_CLUSTER_TIMEOUT): it is "
-				       "stopped, or its machine cannot be reached", r, comm.hosts[r],
+			adsm_comm_fail("node %d (%s) was silent for %lu s (ADSM_CLUSTER_TIMEOUT): its process is "
+				       "stopped, or its host cannot be reached", r, comm.hosts[r],
 				       (unsigned long)(comm.timeout_ns / 1000000000));
 	}
 	if (!adsm_comm.rank && now - comm.beat_ns > comm.timeout_ns / 4) {
@@ -267,7 +267,7 @@ static bool take(int tag, struct adsm_letter *ret_letter)
 	ret_letter->size = (size_t)size;
 	ret_letter->data = NULL;
 	if (posix_memalign(&ret_letter->data, 64, (size_t)size + 1))
-		adsm_comm_fail("no memory for a letter of %d bytes", size);
+		adsm_comm_fail("not enough memory for a message of %d bytes", size);
 	take_bytes(ret_letter, &message);
 	comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
 	if (ret_letter->tag != ADSM_TAG_BEAT) {
@@ -388,7 +388,7 @@ const void *adsm_pack_take(const struct adsm_letter *letter, size_t *at, size_t 
 	const size_t begin = aligned(*at, align);
 
 	if (begin > letter->size || size > letter->size - begin)
-		adsm_comm_fail("a letter of node %d is cut off", letter->from);
+		adsm_comm_fail("a message of node %d is truncated", letter->from);
 	*at = begin + size;
 	return (const uint8_t *)letter->data + begin;
 }

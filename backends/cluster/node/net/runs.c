@@ -12,7 +12,7 @@ void *adsm_node_memory(void *data, size_t size)
 	void *p = realloc(data, size ? size : 1);
 
 	if (!p) {
-		fprintf(stderr, "adsm-cluster-node: %zu bytes of memory are not to be had\n", size);
+		fprintf(stderr, "adsm-cluster-node: not enough memory for %zu bytes\n", size);
 		_exit(1);
 	}
 	return p;

@@ -80,9 +80,11 @@ static int start_tracker(enum adsm_track track)
 	ret = tracker->start(config.base, config.size, config.fd, &lacks);
 	if (ret == -ENOTSUP) {
 		if (track == ADSM_TRACK_UFFD)
-			adsm_warn("cluster: ADSM_CLUSTER_TRACKER=uffd: userfaultfd: %s; sigsegv is taken", lacks);
+			adsm_warn("cluster: ADSM_CLUSTER_TRACKER=uffd is not possible (userfaultfd: %s); the node uses "
+				  "sigsegv", lacks);
 		else
-			adsm_info("cluster: the tracker is sigsegv, since userfaultfd: %s", lacks);
+			adsm_info("cluster: the tracker is sigsegv, because uffd is not possible (userfaultfd: %s)",
+				  lacks);
 		tracker = &adsm_tracker_sigsegv;
 		ret = tracker->start(config.base, config.size, config.fd, &lacks);
 	}

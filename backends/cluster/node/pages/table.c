@@ -57,7 +57,8 @@ int adsm_table_start(const struct adsm_pages_config *config)
 	if (t->flags && t->changed && t->twins)
 		return 0;
 	adsm_table_stop();
-	return adsm_fail(-ENOMEM, "cluster: no address space for tables about %zu bytes of memory", config->size);
+	return adsm_fail(-ENOMEM, "cluster: not enough address space for the page tables of %zu bytes of memory",
+			 config->size);
 }
 
 void adsm_table_stop(void)

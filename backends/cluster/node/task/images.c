@@ -92,8 +92,8 @@ static int check(const struct adsm_module_info *info, const char *name, char *re
 		return -ENOENT;
 	if (!takes_onces(kernel))
 		return 0;
-	adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s' takes write-once objects, which tasks on a cluster do not "
-		    "have: those of the backend 'cpu' do", name);
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s' takes write-once objects: tasks on a cluster do not "
+		    "support them, tasks of the backend 'cpu' do", name);
 	return -ENOTSUP;
 }
 
@@ -109,7 +109,8 @@ static int find(const struct adsm_process_request *request, const int *fds, stru
 	image = &images[request->index];
 	if (!image->loaded) {
 		adsm_format(reply->text, sizeof(reply->text), "task '%s': its module has no code for cores with a "
-			    "local store: compile it with adsmcc --scratchpad, which needs clang", request->name);
+			    "local store: compile the module with adsmcc --scratchpad, which needs clang",
+			    request->name);
 		return -ENOTSUP;
 	}
 	ret = check(image->info, request->name, reply->text);

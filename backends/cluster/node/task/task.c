@@ -98,7 +98,7 @@ static void *reserve(size_t size)
 	void *memory = adsm_os_table(size);
 
 	if (!memory)
-		adsm_comm_fail("no address space for the pages of a task, %zu bytes (ulimit -v)", size);
+		adsm_comm_fail("not enough address space for the pages of a task, %zu bytes (ulimit -v)", size);
 	return memory;
 }
 
@@ -160,7 +160,7 @@ static void begin_pages(void)
 	if (!ret && task.begin.counted && !adsm_comm.rank)
 		ret = adsm_seen_begin(task.record, n);
 	if (ret)
-		adsm_comm_fail("no memory for what is known of a task's pages: %s", strerror(-ret));
+		adsm_comm_fail("the tables for the pages of a task cannot be allocated: %s", strerror(-ret));
 }
 
 static void end_pages(void)
@@ -342,7 +342,7 @@ static void check_time(int status)
 {
 	if (!task.failed_ns || adsm_os_now_ns() - task.failed_ns < LEAVE_NS)
 		return;
-	adsm_comm_fail("a worker of task '%s', which has failed (%s), computes on", task.launch.name,
+	adsm_comm_fail("task '%s' has failed (%s), but one of its workers did not stop", task.launch.name,
 		       strerror(-status));
 }
 
@@ -484,8 +484,8 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	if (slot->counted)
 		memset(ret_record, 0, sizeof(*ret_record));
 	if (!slot->n_blocks || slot->n_blocks > most) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there may be %lu", slot->name,
-			    slot->n_blocks, most);
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s' has %lu workers: the number must be from 1 to %lu",
+			    slot->name, slot->n_blocks, most);
 		return -EINVAL;
 	}
 	task.slot = *slot;

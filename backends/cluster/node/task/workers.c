@@ -99,7 +99,7 @@ static void add_lock(struct worker *worker, uint32_t id)
 		uint32_t *locks = realloc(worker->locks, room * sizeof(*locks));
 
 		if (!locks) {
-			adsm_task_fail(-ENOMEM, "no memory for the list of locks that worker %u has",
+			adsm_task_fail(-ENOMEM, "not enough memory for the list of locks that worker %u holds",
 				       worker->base.index);
 			adsm_hcrc_node_fail(index_of(worker), -ENOMEM);
 			leave(index_of(worker));
@@ -330,8 +330,8 @@ int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_
 	atomic_store(&workers.done, !part->n);
 	ret = part->n ? adsm_pool_thread(run_all) : 0;
 	if (ret)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': no thread for its workers: %s (ulimit -u)",
-			    part->launch->name, strerror(-ret));
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': the thread that starts its workers cannot be "
+			    "started: %s (ulimit -u)", part->launch->name, strerror(-ret));
 	return ret;
 }
 
