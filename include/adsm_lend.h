@@ -34,11 +34,11 @@ typedef struct adsmLoan adsmLoan;
  * @access: ADSM_ACCESS_IN: the other code reads. The library fetches the bytes that only the device has.
  *          ADSM_ACCESS_OUT: the other code writes, from the first byte on. The library fetches nothing.
  *          ADSM_ACCESS_INOUT: the other code reads, and may write any of the bytes. The others keep their values.
- * @ret_loan: the loan, for adsmLoanEnd(). It may be NULL, also on success.
+ * @ret_loan: the loan, for adsmLoanEnd(). The loan may be NULL, also on success.
  * @ret_address: the address for the other code. It is @p if @p is not in an object.
  *
  * Returns 0 or:
- *   -EINVAL   only a part of the range is in an object, or @access is invalid
+ *   -EINVAL   only a part of the range is in an object, @access is invalid, or @ret_loan or @ret_address is NULL
  *   -EIO, -ENODEV  a transfer failed, or the device was lost
  *   -ENOMEM   there is not enough memory
  */

@@ -249,6 +249,7 @@ int loans_start(MPI_Request request)
 	/* A loan of an earlier start: MPI has not reported that it ended. */
 	if (entry->written.loan)
 		end_failed(&entry->written);
+	entry->written.loan = NULL;
 	entry->written.size = entry->size;
 	if (adsmLend(entry->base, entry->size, entry->how, &entry->written.loan, &address) ||
 	    address != entry->address)

@@ -22,9 +22,7 @@ static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned acce
 	loan->io = (struct adsm_io){ .detached = true, .where = where };
 	if (access & ADSM_ACCESS_IN)
 		error = adsm_io_begin_output(&loan->io, range, 1, loan->room);
-	if (!error && loan->io.n > 1)
-		error = -EINVAL;
-	if (!error && access & ADSM_ACCESS_OUT)
+	if (!error && loan->io.n <= 1 && access & ADSM_ACCESS_OUT)
 		error = adsm_io_begin_input(&loan->io, range, 1, loan->room);
 	if (!error && loan->io.n == 1)
 		return 0;
@@ -43,19 +41,22 @@ int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, v
 	if (access < ADSM_ACCESS_IN || access > ADSM_ACCESS_INOUT)
 		return adsm_fail(-EINVAL, "access %u is not ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT",
 				 access);
+	if (!ret_loan || !ret_address)
+		return adsm_fail(-EINVAL, "adsmLend() takes places for a loan and an address");
 	adsm_io_look_back(ADSM_STACK());
-	*ret_loan = NULL;
-	*ret_address = (void *)p;
-	if (!adsm_may_be_shared(p, size))
+	if (!adsm_may_be_shared(p, size)) {
+		*ret_loan = NULL;
+		*ret_address = (void *)p;
 		return 0;
+	}
 	if (access != ADSM_ACCESS_IN)
 		loan = malloc(sizeof(*loan));
 	error = loan ? begin(loan, &range, access, __builtin_return_address(0)) : -ENOMEM;
-	if (!error)
+	if (!error) {
 		*ret_address = loan->io.vector->iov_base;
-	if (!error && loan != &own && loan->io.inputs)
-		*ret_loan = loan;
-	else if (loan != &own)
+		*ret_loan = loan != &own && loan->io.inputs ? loan : NULL;
+	}
+	if (loan != &own && (error || !loan->io.inputs))
 		free(loan);
 	return ADSM_TOLD(error);
 }

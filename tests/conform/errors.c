@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* errors.c - calls that fail set an error text; a failure has no other effects. */
+#include "adsm_cuda.h"
+#include "adsm_lend.h"
+#include "adsm_once.h"
+#include "adsm_opencl.h"
 #include "conform.h"
 
 #include <dlfcn.h>
@@ -204,6 +208,68 @@ static void told(void)
 	CHECK_EQ(said(fd, ""), 0);
 	CHECK(dup2(before, STDERR_FILENO) >= 0);
 	close(before);
+}
+
+static union {
+	size_t size;		/* struct_size */
+	adsmDeviceProps device;
+	adsmObjectProps object;
+	adsmStats stats;
+	adsmEvent event;
+	adsmOnceWaiter waiter;
+	adsmCudaHandles cuda;
+	adsmOpenCLHandles opencl;
+	struct { adsmLoan *loan; void *address; } lent;
+	struct { struct _cl_mem *buffer; size_t offset; } mem;
+	int number;
+} out, was;
+
+/* A call that must fail, and leave its outputs as they were. @struct_size: 0: no output has one. */
+#define CHECK_KEPT(struct_size, call) do { \
+	const size_t size_ = (struct_size); \
+	memset(&out, 0x5a, sizeof(out)); \
+	out.size = size_ ? size_ : out.size; \
+	was = out; \
+	CHECKF((call) < 0, "%s succeeded", #call); \
+	CHECKF(!memcmp(&out, &was, sizeof(out)), "%s failed, and wrote its outputs", #call); \
+} while (0)
+
+static void outputs(void)
+{
+	unsigned *p = words(N, 0), own[4] = { 0 };
+	void *device = adsmDeviceAlloc(16);
+	adsmOnce *once = adsmOnceAlloc(4, 4, NULL);
+
+	CHECK_KEPT(sizeof(out.device), adsmDeviceInfo(100, &out.device));
+	CHECK_KEPT(8, adsmDeviceInfo(0, &out.device));
+	CHECK_KEPT(sizeof(out.object), adsmObjectInfo(own, &out.object));
+	CHECK_KEPT(8, adsmObjectInfo(p, &out.object));
+	CHECK_KEPT(0, adsmStatsGet(&out.stats, 7));
+	CHECK_KEPT(0, adsmObjectStatsGet(p, &out.stats, 7));
+	CHECK_KEPT(0, adsmObjectStatsGet(own, &out.stats, sizeof(out.stats)));
+	CHECK_KEPT(sizeof(out.cuda), adsmCudaGet(100, &out.cuda));
+	CHECK_KEPT(8, adsmCudaGet(0, &out.cuda));
+	CHECK_KEPT(sizeof(out.opencl), adsmOpenCLGet(100, &out.opencl));
+	CHECK_KEPT(8, adsmOpenCLGet(0, &out.opencl));
+	CHECK_KEPT(0, adsmOpenCLMem(own, &out.mem.buffer, &out.mem.offset));
+	CHECK_KEPT(0, adsmCopyToDeviceAsync(own, own, 16, &out.event));
+	CHECK_KEPT(0, adsmCopyToDeviceAsync(device, p, 16, &out.event));
+	CHECK_KEPT(0, adsmCopyToHostAsync(own, device, 0, &out.event));
+	CHECK_KEPT(0, adsmCopyToHostAsync(own, own, 16, &out.event));
+	CHECK_KEPT(0, adsmOnceWaiters(&out.waiter, 1, 7));
+	if (once)		/* some devices do not have write-once objects */
+		CHECK_KEPT(0, adsmOncePlace(once, 4, &out.number));
+	CHECK_KEPT(0, adsmOncePlace(NULL, 0, &out.number));
+	CHECK_KEPT(0, adsmLend(p, 4, 4, &out.lent.loan, &out.lent.address));
+	for (unsigned access = ADSM_ACCESS_IN; access <= ADSM_ACCESS_INOUT; access++) {
+		CHECK_KEPT(0, adsmLend(p, (size_t)1 << 40, access, &out.lent.loan, &out.lent.address));
+		CHECK_SAYS("in one object");
+		CHECK_ERROR(adsmLend(p, 4, access, NULL, &out.lent.address), EINVAL);
+		CHECK_ERROR(adsmLend(p, 4, access, &out.lent.loan, NULL), EINVAL);
+	}
+	CHECK_OK(adsmOnceFree(once));
+	CHECK_OK(adsmDeviceFree(device));
+	CHECK_OK(adsmFree(p));
 }
 
 static void *other_thread(void *unused)
@@ -665,6 +731,7 @@ static void crash(void)
 	check_told("SIGSEGV");
 	SYNC();		/* the loss was reported before, so this succeeds */
 	CHECK(raises(SIGBUS, touch_read, o.broken, 4));
+	CHECK_KEPT(0, adsmLend(o.broken, 4, ADSM_ACCESS_IN, &out.lent.loan, &out.lent.address));
 	after_loss(o);
 }
 
@@ -900,6 +967,7 @@ static const struct conform_case cases[] = {
 	CASE("error-options", options),
 	CASE("error-environment", environment),
 	CASE("error-told", told),
+	CASE("error-outputs", outputs),
 	CASE("restart", restart),
 	CASE("restart-calls", restart_calls),
 	CASE("small-stack", small_stack),
