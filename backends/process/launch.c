@@ -41,6 +41,14 @@ static int status_of(struct adsm_process_device *device, uint64_t seq)
 	return status;
 }
 
+/* The limit of mappings of the device's process has ended its check of accesses (device/guard.c). Logged once. */
+static void tell_open(struct adsm_process_device *device)
+{
+	if (!atomic_exchange(&device->told_open, true))
+		adsm_warn("%s: kernels' accesses outside of objects are not detected any more: its process has reached "
+			  "the limit of mappings (vm.max_map_count)", device->title);
+}
+
 int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
@@ -50,6 +58,8 @@ int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event 
 
 	if (!queue)
 		return -EINVAL;
+	if (atomic_load(&device->live.shared->is_open))
+		tell_open(device);
 	if (atomic_load(&queue->done) >= event.seq)
 		*ret_status = event.queue == ADSM_QUEUE_COMPUTE ? status_of(device, event.seq) : 0;
 	else if (lost)

@@ -16,6 +16,8 @@
 struct adsm_live_range { uint64_t offset, size; };
 
 struct adsm_live_shared {
+	/* The device has opened all memory, because its process has reached the limit of mappings. */
+	_Atomic uint32_t is_open;
 	/* Number of ranges freed since the start; range n is in freed[n % ADSM_LIVE_FREED]. */
 	_Atomic uint64_t n_freed;
 	struct { _Atomic uint64_t offset, size; } freed[ADSM_LIVE_FREED];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_mappings.c - more alternating blocks, or objects, than a process may have mappings (vm.max_map_count): nothing
- * dies, nothing loops, nothing is lost, and the rest of the program still gets mappings.
+ * dies, nothing loops, nothing is lost, and the rest of the program still gets mappings. In the device's process the
+ * check of kernels' accesses ends, and the log has one sentence.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -296,6 +298,67 @@ static void test_limits(unsigned max)
 	want_mappings();
 }
 
+static void store(adsmKernel *crash, int *p, unsigned page)
+{
+	CHECK(!adsmCall(crash, ((adsmDim){ 1, 1, 1 }), ((adsmDim){ 1, 1, 1 }), adsmPtr(p), adsmVal(page * PAGE_WORDS)));
+}
+
+static unsigned n_sentences(int fd)
+{
+	static char text[1 << 16];
+	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	unsigned count = 0;
+
+	CHECK(n >= 0);
+	text[n] = '\0';
+	for (const char *at = text; (at = strstr(at, "are not detected any more")); at++)
+		count++;
+	return count;
+}
+
+/* One kernel each stores to every second page of device memory: in the device's process each page is two mappings. */
+static void test_guard(unsigned max)
+{
+	const unsigned n = max / 2 + 100;
+	int **pages = calloc(2 * (size_t)n, sizeof(*pages)), *first;
+	int fd = memfd_create("stderr", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+	char path[4096];
+	adsmModule *module;
+	adsmKernel *crash;
+
+	snprintf(path, sizeof(path), "%s/crash.adsm", getenv("TEST_KERNELS"));
+	module = adsmModuleLoad(path);
+	CHECK(module && pages && fd >= 0 && before >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	crash = adsmKernelGet(module, "crash");
+	for (unsigned i = 0; i < 2 * n; i++)
+		CHECK((pages[i] = adsmDeviceAlloc(PAGE)));
+	first = pages[0];
+	for (unsigned i = 0; i < 2 * n; i++)
+		first = pages[i] < first ? pages[i] : first;
+	for (unsigned i = 0; i < 2 * n; i++)
+		if ((size_t)(pages[i] - first) / PAGE_WORDS % 2) {
+			CHECK(!adsmDeviceFree(pages[i]));
+			pages[i] = NULL;
+		}
+	for (unsigned i = 0; i < 2 * n; i++) {
+		if (pages[i])
+			store(crash, pages[i], 0);
+		if (i == 100) {
+			CHECK(!adsmSync());
+			CHECK_EQ(n_sentences(fd), 0);
+		}
+	}
+	CHECK(!adsmSync());
+	CHECK_EQ(n_sentences(fd), 1);
+	/* All memory is open now, and stays so. */
+	for (unsigned i = 0; i < 3; i++) {
+		store(crash, first, 1);
+		CHECK(!adsmSync());
+	}
+	CHECK_EQ(n_sentences(fd), 1);
+	CHECK(dup2(before, STDERR_FILENO) >= 0);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned max = max_map_count();
@@ -313,6 +376,8 @@ int main(int argc, char **argv)
 		test_edges(max);
 	else if (argc > 1 && !strcmp(argv[1], "limits"))
 		test_limits(max);
+	else if (argc > 1 && !strcmp(argv[1], "guard"))
+		test_guard(max);
 	else if (argc > 1)
 		test_objects(max);
 	else

@@ -69,7 +69,7 @@ static void close_page(void *arg)
 /* The freed page is closed, and no other pages were opened. */
 static bool is_settled(void)
 {
-	return !is_readable[1] && !is_open;
+	return !is_readable[1] && !atomic_load(&shared_.live.is_open);
 }
 
 static void start(void)
@@ -83,7 +83,6 @@ static void start(void)
 		adsm_live_add(&live, i * ADSM_PAGE_SIZE, ADSM_PAGE_SIZE);
 	}
 	atomic_init(&n_closed, 0);
-	atomic_init(&is_open, false);
 	is_freed = is_closed = false;
 	step_thread("program", free_page, NULL, 0);
 	step_thread("launches", close_page, NULL, 0);

@@ -13,12 +13,21 @@ static struct adsm_live live;
 static uintptr_t memory;		/* 0: memory is not guarded */
 static size_t memory_size;
 static _Atomic uint64_t n_closed;	/* number of freed ranges that were closed */
-static _Atomic bool is_open;		/* all memory is open, because the process has reached the limit of mappings */
 /*
  * Held while the bits and the list of freed ranges are read and protections are changed accordingly. So a range that
  * was freed and closed is not opened again. The thread that holds the lock touches no device memory.
  */
 static struct adsm_lock lock = ADSM_LOCK_INIT(ADSM_RANK_GUARD);
+
+/*
+ * The process has reached the limit of mappings (vm.max_map_count): open everything, so that correct kernels continue.
+ * The application logs this. The lock is held.
+ */
+static bool open_all(void)
+{
+	atomic_store(&live.shared->is_open, 1);
+	return !adsm_os_protect((void *)memory, memory_size, ADSM_PROT_RW);
+}
 
 /* Open all live memory around the address: then one mapping is enough for it. The lock is held. */
 static bool open_live(uintptr_t address)
@@ -30,11 +39,7 @@ static bool open_live(uintptr_t address)
 	if (address - memory >= memory_size || !adsm_live_run(&live, address - memory, &run))
 		return false;
 	error = adsm_os_protect((void *)(memory + run.offset), run.size, ADSM_PROT_RW);
-	if (error != -ENOMEM)
-		return !error;
-	/* The limit vm.max_map_count: open everything, so that correct kernels continue. */
-	atomic_store(&is_open, true);
-	return !adsm_os_protect((void *)memory, memory_size, ADSM_PROT_RW);
+	return error == -ENOMEM ? open_all() : !error;
 }
 
 static bool open_memory(uintptr_t address)
@@ -86,8 +91,10 @@ void adsm_guard_close(void)
 {
 	struct adsm_sigset old;
 	uint64_t n, at;
+	int error;
 
-	if (!memory || atomic_load(&live.shared->n_freed) == atomic_load(&n_closed) || atomic_load(&is_open))
+	if (!memory || atomic_load(&live.shared->n_freed) == atomic_load(&n_closed) ||
+	    atomic_load(&live.shared->is_open))
 		return;
 	adsm_os_signals_block(&old);
 	adsm_lock(&lock);
@@ -96,12 +103,17 @@ void adsm_guard_close(void)
 		const uint64_t offset = atomic_load(&live.shared->freed[at % ADSM_LIVE_FREED].offset);
 		const uint64_t size = atomic_load(&live.shared->freed[at % ADSM_LIVE_FREED].size);
 
+		error = 0;
 		/* The list has overwritten ranges that this loop has not read, or is reading: close everything. */
 		if (atomic_load(&live.shared->n_freed) - at >= ADSM_LIVE_FREED) {
 			at = n - 1;
-			adsm_os_protect((void *)memory, memory_size, ADSM_PROT_NONE);
+			error = adsm_os_protect((void *)memory, memory_size, ADSM_PROT_NONE);
 		} else if (offset < memory_size && size <= memory_size - offset) {
-			adsm_os_protect((void *)(memory + offset), size, ADSM_PROT_NONE);
+			error = adsm_os_protect((void *)(memory + offset), size, ADSM_PROT_NONE);
+		}
+		if (error == -ENOMEM) {
+			open_all();
+			break;
 		}
 	}
 	adsm_unlock(&lock);
