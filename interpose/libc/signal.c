@@ -108,6 +108,9 @@ static uint64_t bit(int sig)
 
 static void note_stand_in(int sig, bool has)
 {
+	/* The child of vfork() has actions of its own, and its parent's memory. */
+	if (has == !!(atomic_load(&masks_with_stand_in) & bit(sig)) || adsm_mask_is_vforked())
+		return;
 	if (has)
 		atomic_fetch_or(&masks_with_stand_in, bit(sig));
 	else

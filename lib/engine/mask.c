@@ -35,14 +35,39 @@ static atomic_bool own_known;				/* false: unknown, any thread may be one */
 /* the process that this memory belongs to; for the child of vfork(), the parent */
 static atomic_int process;
 static _Thread_local struct {
-	uint64_t stand_in;				/* see believes() */
-	struct adsm_mask_call call;			/* the current system call with its own mask, if any */
+	/* See believes(). The second one is of a child of vfork(), which uses its parent's memory. */
+	uint64_t stand_in[2];
+	int child;					/* that child; 0: none */
 	/* the process where this thread's mask hides SIGSEGV; 0: none yet */
 	int ready_in;
+	struct adsm_mask_call call;			/* the current system call with its own mask, if any */
 	bool has_pending;				/* a SIGSEGV was sent while the program had it blocked */
 	int pending_of;					/* the process that it was sent to */
 	siginfo_t pending;
 } mine;
+
+bool adsm_mask_is_vforked(void)
+{
+	return getpid() != atomic_load_explicit(&process, memory_order_relaxed);
+}
+
+/* Nearly always both are 0, and no thread has to find out which process it is in. */
+static bool have_stand_in(void)
+{
+	return mine.stand_in[0] | mine.stand_in[1];
+}
+
+static uint64_t *stand_in_here(void)
+{
+	const int child = adsm_mask_is_vforked() ? getpid() : 0;
+
+	if (mine.child != child) {
+		/* The child begins with its parent's mask. */
+		mine.stand_in[1] = child ? mine.stand_in[0] : 0;
+		mine.child = child;
+	}
+	return &mine.stand_in[child != 0];
+}
 
 void adsm_mask_set(uint64_t bits)
 {
@@ -83,7 +108,8 @@ static bool hides(void)
 /* The program blocks the signals of @mask. If SIGSTKFLT is among them, note it together with the others. */
 static void note_stand_in(uint64_t mask)
 {
-	mine.stand_in = mask & STAND_IN ? mask & ~(SEGV | NEVER_BLOCKED) : 0;
+	if (mask & STAND_IN || have_stand_in())
+		*stand_in_here() = mask & STAND_IN ? mask & ~(SEGV | NEVER_BLOCKED) : 0;
 }
 
 /*
@@ -93,7 +119,9 @@ static void note_stand_in(uint64_t mask)
  */
 static bool believes(uint64_t mask)
 {
-	return mine.stand_in && !(mine.stand_in & ~(mask | STAND_IN));
+	const uint64_t stand_in = have_stand_in() ? *stand_in_here() : 0;
+
+	return stand_in && !(stand_in & ~(mask | STAND_IN));
 }
 
 /* Has this thread inherited the mask from a thread whose mask hid SIGSEGV? */
@@ -215,9 +243,9 @@ void adsm_mask_hide(bool first)
 
 void adsm_mask_changed(int how, uint64_t mask)
 {
-	if (how == SIG_UNBLOCK)
-		mine.stand_in &= mask & STAND_IN ? 0 : ~mask;
-	else if (how == SIG_SETMASK || mask & STAND_IN)
+	if (how == SIG_UNBLOCK && have_stand_in())
+		*stand_in_here() &= mask & STAND_IN ? 0 : ~mask;
+	else if (how == SIG_SETMASK || (how == SIG_BLOCK && mask & STAND_IN))
 		note_stand_in(mask);
 	if (mine.has_pending && !(kernel_mask() & STAND_IN) && queue_pending())
 		adsm_mask_unblock();
@@ -258,6 +286,9 @@ void adsm_mask_unexpose(uint64_t mask)
 
 void adsm_mask_keep(const siginfo_t *info)
 {
+	/* There is room for one: in the child of vfork() the parent's stays, and the child's is lost. */
+	if (mine.has_pending && mine.pending_of != getpid() && adsm_mask_is_vforked())
+		return;
 	mine.pending = *info;
 	mine.pending_of = getpid();
 	mine.has_pending = true;
@@ -287,7 +318,7 @@ void adsm_mask_call_handler(const struct sigaction *action, int sig, siginfo_t *
 {
 	const bool defer = !(action->sa_flags & SA_NODEFER) || sigismember(&action->sa_mask, sig);
 	const uint64_t added = adsm_mask_bits(&action->sa_mask) | (defer ? SIGNAL_BIT(sig) : 0);
-	const uint64_t stand_in = mine.stand_in;
+	const uint64_t stand_in = have_stand_in() ? *stand_in_here() : 0;
 	uint64_t after = adsm_mask_bits(&context->uc_sigmask);
 
 	if (!hides()) {
@@ -303,7 +334,8 @@ void adsm_mask_call_handler(const struct sigaction *action, int sig, siginfo_t *
 	/* The handler may touch objects. */
 	adsm_mask_set(adsm_mask_to_kernel(mask));
 	action->sa_sigaction(sig, info, context);
-	mine.stand_in = stand_in;
+	if (have_stand_in())
+		*stand_in_here() = stand_in;
 	after = adsm_mask_to_kernel(adsm_mask_bits(&context->uc_sigmask));
 	set_context_mask(context, after);
 	if (!(after & STAND_IN))

@@ -24,6 +24,8 @@ extern atomic_bool adsm_mask_hidden;		/* masks hide SIGSEGV */
 void adsm_mask_hide(bool first);
 /* Call this at the process's start, and in the child of fork(). */
 void adsm_mask_in_process(void);
+/* Is this a child of vfork(), or another process with the memory of the one that the library was loaded in? */
+bool adsm_mask_is_vforked(void);
 
 /* Converts a mask of the program to the mask that the kernel gets. */
 static inline uint64_t adsm_mask_to_kernel(uint64_t mask)

@@ -612,6 +612,51 @@ static void vfork_with_mask(const sigset_t *mask)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 }
 
+static bool has_stand_in(int sig)
+{
+	struct sigaction action;
+
+	CHECK(!sigaction(sig, NULL, &action));
+	return sigismember(&action.sa_mask, SIGSTKFLT);
+}
+
+/* SIGSTKFLT in masks is known only to the library. What the child of vfork() does to it is not its parent's. */
+static void vfork_with_stand_in(bool in_parent)
+{
+	struct sigaction action = { .sa_handler = on_segv };
+	sigset_t mask;
+	pid_t child;
+	int status;
+
+	sigemptyset(&mask);
+	if (in_parent)
+		sigaddset(&mask, SIGSTKFLT);
+	action.sa_mask = mask;
+	CHECK(!sigaction(SIGUSR2, &action, NULL));
+	CHECK(!sigprocmask(SIG_SETMASK, &mask, NULL));
+	child = vfork();
+	if (!child) {
+		sigset_t now;
+		bool right;
+
+		sigprocmask(SIG_BLOCK, NULL, &now);
+		right = sigismember(&now, SIGSTKFLT) == in_parent;
+		sigemptyset(&mask);
+		if (!in_parent)
+			sigaddset(&mask, SIGSTKFLT);
+		action.sa_mask = mask;
+		sigaction(SIGUSR2, &action, NULL);
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		sigprocmask(SIG_BLOCK, NULL, &now);
+		_exit(right && sigismember(&now, SIGSTKFLT) == !in_parent ? 5 : 6);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	CHECK(!sigprocmask(SIG_BLOCK, NULL, &mask));
+	CHECK_EQ(sigismember(&mask, SIGSTKFLT), in_parent);
+	CHECK_EQ(has_stand_in(SIGUSR2), in_parent);
+}
+
 /* The child of vfork() sets actions and masks for the program it is about to start. */
 static void vforked(void)
 {
@@ -654,6 +699,8 @@ static void vforked(void)
 	CHECK(is_held());
 	sigrelse(SIGSEGV);
 	CHECK_EQ(n_segv, 4);
+	for (int i = 0; i < 4; i++)
+		vfork_with_stand_in(i % 2);
 }
 
 /* ---- cancellation */
