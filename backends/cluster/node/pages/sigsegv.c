@@ -114,7 +114,6 @@ static void close_run(struct adsm_run run)
 
 	for (unsigned n = level(); n <= WIDEST; n = wider(n)) {
 		wide = adsm_table_around(run, UINT64_C(1) << n);
-		adsm_table.counts.widened += wide.n - run.n;
 		if (!protect(wide, 0))
 			break;
 	}
@@ -156,8 +155,6 @@ static int touch(uint64_t page, bool write, struct adsm_run *ret_need)
 			return -EAGAIN;
 		}
 		ret = open_run(run, write);
-		if (!ret)
-			adsm_table.counts.widened += run.n - 1;
 		if (ret != -ENOMEM)
 			break;
 	}

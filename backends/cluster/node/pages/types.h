@@ -44,7 +44,6 @@ struct adsm_pages_counts {
 	uint64_t fetched;			/* pages that were requested, including those read ahead */
 	uint64_t waited_ns;			/* time that threads of kernels waited for pages */
 	uint64_t twins;
-	uint64_t widened;			/* pages opened or closed for a neighbour, for lack of mappings */
 };
 
 #endif
