@@ -130,6 +130,7 @@ void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here)
 		{ "OMPI_MCA_btl_sm_eager_limit", "73728" },
 		{ "OMPI_MCA_smsc", "^cma,knem,xpmem" },
 		{ "OMPI_MCA_mpi_yield_when_idle", "0" },
+		/* Open MPI loads UCX later. Elsewhere UCX has read it: adsm_cluster_clean_environment(). */
 		{ "UCX_ERROR_SIGNALS", "" },
 	};
 	char folder[PATH_MAX];

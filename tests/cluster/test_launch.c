@@ -244,6 +244,11 @@ static void check_environment(void)
 		CHECKF(!getenv(go[i]), "%s", go[i]);
 	/* In a job MPI's settings are that job's; else they are the user's. */
 	CHECK(getenv("PATH") && getenv("UCX_TLS") && !getenv("OMPI_MCA_orte_hnp_uri"));
+	/* UCX reads it before main() of a node that is linked with it. The user's value stays. */
+	CHECK_TEXT(getenv("UCX_ERROR_SIGNALS") ? getenv("UCX_ERROR_SIGNALS") : "unset", "");
+	setenv("UCX_ERROR_SIGNALS", "SIGILL", 1);
+	adsm_cluster_clean_environment();
+	CHECK_TEXT(getenv("UCX_ERROR_SIGNALS"), "SIGILL");
 	setenv("OMPI_MCA_btl_tcp_if_include", "eth0", 1);
 	setenv("PRTE_MCA_prte_if_include", "eth0", 1);
 	adsm_cluster_clean_environment();

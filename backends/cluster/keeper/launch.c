@@ -267,6 +267,11 @@ void adsm_cluster_clean_environment(void)
 			entry++;
 		}
 	}
+	/*
+	 * UCX's handlers of SIGSEGV would get the faults of tracked pages. In a node that is linked with MPICH, UCX
+	 * installs them before main() runs, so the node itself would set this too late.
+	 */
+	setenv("UCX_ERROR_SIGNALS", "", 0);
 }
 
 void adsm_cluster_transports(char *ret_text, size_t size)

@@ -43,7 +43,7 @@ char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launc
 
 /*
  * Remove variables that would make nodes part of another job, or load libraries into them: those of the preload, of
- * this library, and of an MPI job that the application may be part of.
+ * this library, and of an MPI job that the application may be part of. Set those that nodes need before they start.
  */
 void adsm_cluster_clean_environment(void);
 
