@@ -3,7 +3,9 @@
 #include "cluster/keeper/defaults.h"
 #include "cluster/keeper/launch.h"
 #include "cluster/keeper/job.h"
+#include "cluster/keeper/start.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -294,6 +296,60 @@ static void check_said(void)
 	close(job.output);
 }
 
+/* The linker replaces the allocations of the code under test by these. The one that counts down to 0 fails. */
+static unsigned n_left;
+
+static bool fails(void)
+{
+	errno = n_left == 1 ? ENOMEM : errno;
+	return n_left && !--n_left;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return fails() ? NULL : __real_realloc(p, size);
+}
+
+/* Each allocation fails once: each time there is a sentence that does not blame the command. */
+static void check_no_memory(void)
+{
+	static char *rest[] = { option_, n_, NULL };
+	const struct adsm_cluster_start start = { "start -n %n -h %h %p", "here:2,there", "/node", "0:0", 3, 5, rest };
+	struct adsm_cluster_door door = { .launch = "start" };
+	unsigned n = 1;
+	char **got;
+	int ret;
+
+	do {
+		char why[512] = "";
+
+		n_left = n;
+		ret = adsm_cluster_start_command(&start, &door, "/tmp", &got, why, sizeof(why));
+		CHECKF(!ret || *why, "allocation %u failed: error %d, and no sentence", n, ret);
+		CHECKF(!ret || !strstr(why, "no command"), "allocation %u failed: %s", n, why);
+	} while (ret && ++n);
+	CHECK(n > 5);
+	n_left = 0;
+	adsm_cluster_words_free(got);
+}
+
 int main(int argc, char **argv)
 {
 	char file[64];
@@ -307,5 +363,6 @@ int main(int argc, char **argv)
 	check_defaults();
 	check_said();
 	check_environment();
+	check_no_memory();
 	return 0;
 }

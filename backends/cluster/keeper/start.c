@@ -64,10 +64,12 @@ static int find_launcher(const struct adsm_cluster_start *start, enum adsm_clust
 {
 	const char *const launch = start->launch;
 	char **words = adsm_cluster_words(launch), *word = words ? words[0] : NULL, version[] = "--version";
-	struct adsm_cluster_job *job = calloc(1, sizeof(*job));
 	char *const command[] = { word, version, NULL };
-	int ret = !word ? -EINVAL : job ? 0 : -ENOMEM;
+	int ret = !words ? -errno : word ? 0 : -EINVAL;
+	struct adsm_cluster_job *job = calloc(1, sizeof(*job));
 
+	if (!ret && !job)
+		ret = -ENOMEM;
 	*ret_launcher = ADSM_CLUSTER_OTHER;
 	if (job && !ret && !strchr(launch, '%')) {
 		ret = adsm_cluster_job_start(job, command);
@@ -128,13 +130,45 @@ static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_
 	return adsm_cluster_hosts(hosts, start->n_nodes, ret_hosts, ret_why, size);
 }
 
+/* The command line, from the launch command and the node program's. Returns 0, or a negative errno with a text. */
+static int make_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
+			enum adsm_cluster_launcher launcher, const struct adsm_cluster_hosts *hosts,
+			char ***ret_command, char *ret_why, size_t size)
+{
+	char **program, n_nodes[16];
+	size_t n_rest = 0, n = 0;
+	int error = ENOMEM;
+
+	*ret_command = NULL;
+	while (start->rest[n_rest])
+		n_rest++;
+	program = calloc(n_rest + N_OPTIONS, sizeof(*program));
+	if (program) {
+		const char *const options[] = { start->program, "--connect", door->path, "--token", door->token,
+						"--nodes", n_nodes, "--arena", start->arena };
+
+		adsm_format(n_nodes, sizeof(n_nodes), "%u", start->n_nodes);
+		for (; n < sizeof(options) / sizeof(options[0]); n++)
+			program[n] = (char *)(uintptr_t)options[n];
+		memcpy(program + n, start->rest, n_rest * sizeof(*program));
+		*ret_command = adsm_cluster_command(start->launch, launcher, start->n_nodes, hosts, program);
+		error = errno;
+		free(program);
+	}
+	if (!*ret_command && error == EINVAL)
+		adsm_format(ret_why, size, "'%s' is not a valid launch command (ADSM_CLUSTER_LAUNCH): valid after %% "
+			    "are n, h, p and %%", start->launch);
+	else if (!*ret_command)
+		adsm_format(ret_why, size, "the command line for '%s' cannot be prepared: %s", door->launch,
+			    strerror(error));
+	return *ret_command ? 0 : -ENODEV;
+}
+
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
 			       const char *folder, char ***ret_command, char *ret_why, size_t size)
 {
 	enum adsm_cluster_launcher launcher;
 	struct adsm_cluster_hosts hosts;
-	char **command, **program, n_nodes[16];
-	size_t n_rest = 0, n = 0;
 	int ret;
 
 	adsm_cluster_clean_environment();
@@ -146,31 +180,12 @@ int adsm_cluster_start_command(const struct adsm_cluster_start *start, const str
 	if (can_shield(start, launcher))
 		ret = adsm_cluster_shield(folder, adsm_cluster_hosts_here(&hosts));
 	if (ret) {
-		adsm_cluster_hosts_free(&hosts);
 		adsm_format(ret_why, size, "the environment for '%s' cannot be prepared: %s", door->launch,
 			    strerror(-ret));
-		return -ENODEV;
+		ret = -ENODEV;
+	} else {
+		ret = make_command(start, door, launcher, &hosts, ret_command, ret_why, size);
 	}
-	while (start->rest[n_rest])
-		n_rest++;
-	program = calloc(n_rest + N_OPTIONS, sizeof(*program));
-	if (!program)
-		return -ENOMEM;
-	adsm_format(n_nodes, sizeof(n_nodes), "%u", start->n_nodes);
-	program[n++] = (char *)(uintptr_t)start->program;
-	for (size_t i = 0; i < 8; i++) {
-		const char *const options[8] = { "--connect", door->path, "--token", door->token, "--nodes", n_nodes,
-						 "--arena", start->arena };
-
-		program[n++] = (char *)(uintptr_t)options[i];
-	}
-	memcpy(program + n, start->rest, n_rest * sizeof(*program));
-	command = adsm_cluster_command(start->launch, launcher, start->n_nodes, &hosts, program);
-	if (!command)
-		adsm_format(ret_why, size, "'%s' is not a valid launch command (ADSM_CLUSTER_LAUNCH): valid after %% "
-			    "are n, h, p and %%", start->launch);
-	free(program);
 	adsm_cluster_hosts_free(&hosts);
-	*ret_command = command;
-	return command ? 0 : -ENODEV;
+	return ret;
 }
