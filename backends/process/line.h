@@ -6,10 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct adsm_process_line;
+
 /*
- * Describe an address in the file of a module: ", at k.c:6"; if no line is known, the address. The caller holds the
- * mutex of base/source.h.
+ * Begin to search for the line of an address in the file of a module. The function copies the image. A thread of its
+ * own searches, because the loader's lock, which it needs, may be held by a thread that waits for the caller. NULL: it
+ * could not begin.
  */
-void adsm_process_line(const void *image, size_t image_size, uint64_t address, char *ret_text, size_t size);
+struct adsm_process_line *adsm_process_line_begin(const void *image, size_t size, uint64_t address);
+/*
+ * Wait a few seconds at most for the end of the search: the text is ", at k.c:6", or "" if the line is not known.
+ * @line: NULL has no effect.
+ */
+void adsm_process_line_end(struct adsm_process_line *line, char *ret_text, size_t size);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
-#include "base/source.h"
 #include "ended.h"
 #include "line.h"
 
@@ -266,17 +265,18 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 static void describe_place(struct adsm_process_device *device, char *ret_text, size_t size)
 {
 	const struct adsm_process_crash *crash = &device->shared->crash;
+	struct adsm_process_line *line = NULL;
 	const struct adsm_process_code *code;
 
-	*ret_text = '\0';
-	adsm_mutex_lock(&adsm_source_mutex);
 	adsm_mutex_lock(&device->request_lock);
 	for (code = device->codes; code && code->index + 1 != crash->module; code = code->next)
 		;
 	if (code)
-		adsm_process_line(code->image->data, code->image->size, crash->offset, ret_text, size);
+		line = adsm_process_line_begin(code->image->data, code->image->size, crash->offset);
 	adsm_mutex_unlock(&device->request_lock);
-	adsm_mutex_unlock(&adsm_source_mutex);
+	adsm_process_line_end(line, ret_text, size);
+	if (code && !*ret_text)
+		adsm_format(ret_text, size, ", at 0x%lx of its module", (unsigned long)crash->offset);
 }
 
 /* Write lost_text: all that is known of the end of the process. */

@@ -3,6 +3,7 @@
 #include "base/source.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,39 +82,61 @@ static const struct {
 	{ "dwfl_build_id_find_debuginfo", &callbacks.find_debuginfo },
 };
 
-static bool libdw_missing;	/* it was searched for, and not found */
+static _Atomic bool is_tried;
 
-bool adsm_source_open(void)
+/* @problem: why there is no @library. The mutex is held. */
+static void take(void *library, const char *problem)
 {
-	const char *problem = NULL;
-
-	if (dw.library || libdw_missing)
-		return dw.library;
-	/* libdw downloads from servers that the environment names (DEBUGINFOD_URLS). */
-	if (adsm_os_is_privileged())
-		problem = "not used in a set-user-ID program";
-	else
-		dw.library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!problem && !dw.library)
-		problem = dlerror();
 	for (size_t i = 0; !problem && i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = dlsym(dw.library, functions[i].name);
+		void *function = dlsym(library, functions[i].name);
 
 		if (!function)
 			problem = functions[i].name;
 		memcpy(functions[i].at, &function, sizeof(function));
 	}
 	if (!problem)
-		return true;
-	dw.library = NULL;
-	libdw_missing = true;
-	adsm_info("reports have no lines of source files: they need libdw.so.1 (Debian's package libdw1): %s", problem);
-	return false;
+		dw.library = library;
+	else
+		adsm_info("reports have no lines of source files: they need libdw.so.1 (Debian's package libdw1): %s",
+			  problem);
+}
+
+void adsm_source_open(void)
+{
+	const char *problem = NULL;
+	void *library = NULL;
+
+	if (atomic_load(&is_tried))
+		return;
+	/* libdw downloads from servers that the environment names (DEBUGINFOD_URLS). */
+	if (adsm_os_is_privileged())
+		problem = "not in a set-user-ID program";
+	else
+		library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!problem && !library)
+		problem = dlerror();
+	adsm_mutex_lock(&adsm_source_mutex);
+	/* Another thread may have opened it meanwhile. */
+	if (!atomic_load(&is_tried))
+		take(library, problem);
+	atomic_store(&is_tried, true);
+	adsm_mutex_unlock(&adsm_source_mutex);
+}
+
+void adsm_source_lock(void)
+{
+	adsm_source_open();
+	adsm_mutex_lock(&adsm_source_mutex);
+}
+
+bool adsm_source_is_open(void)
+{
+	return dw.library;
 }
 
 void *adsm_source_begin(void)
 {
-	return adsm_source_open() ? dw.begin(&callbacks) : NULL;
+	return dw.library ? dw.begin(&callbacks) : NULL;
 }
 
 void adsm_source_end(void *session)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * base/source.h - finds the line of a source file for an address of code. libdw reads the debug information, if it is
- * installed. All functions: with the mutex held, and not in signal handlers.
+ * installed. Not in signal handlers. The functions below adsm_source_lock() need the mutex.
  */
 #ifndef ADSM_SOURCE_H
 #define ADSM_SOURCE_H
@@ -11,8 +11,16 @@
 
 extern struct adsm_mutex adsm_source_mutex;
 
-/* Is libdw available? Opens it. */
-bool adsm_source_open(void);
+/*
+ * Open libdw, unless that was tried before. This waits for the loader's lock, which a thread of the program may hold
+ * while it waits for the library: in a constructor, for example. So it is never called under the mutex, nor in a thread
+ * that others wait for without a time limit.
+ */
+void adsm_source_open(void);
+/* The same, and then take the mutex. */
+void adsm_source_lock(void);
+
+bool adsm_source_is_open(void);
 /* A session, which keeps files open until adsm_source_end(); NULL: libdw is not available. */
 void *adsm_source_begin(void);
 void adsm_source_end(void *session);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/source.h"
 #include "core/index.h"
 #include "observe/costs.h"
 #include "observe/writer.h"
@@ -403,6 +404,9 @@ static int start(void)
 	dl_iterate_phdr(find_libc, NULL);
 	if (traced || reports)
 		adsm_site_start();
+	/* Not later: the thread that stops the reporter may hold the loader's lock. */
+	if (reports)
+		adsm_source_open();
 	if (traced)
 		error = adsm_writer_start(&adsm_tracer, "adsm-tracer", adsm_trace_run);
 	if (!error && reports)

@@ -232,7 +232,7 @@ bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t si
 {
 	struct place place = { .address = address - is_return }, *kept, **found;
 
-	adsm_mutex_lock(&adsm_source_mutex);
+	adsm_source_lock();
 	found = tfind(&place, &places, compare_places);
 	if (found) {
 		place = **found;
@@ -253,8 +253,8 @@ bool adsm_site_lacks_libdw(void)
 {
 	bool has;
 
-	adsm_mutex_lock(&adsm_source_mutex);
-	has = adsm_source_open();
+	adsm_source_lock();
+	has = adsm_source_is_open();
 	adsm_mutex_unlock(&adsm_source_mutex);
 	return !has;
 }

@@ -3,6 +3,8 @@
 #include "conform.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -414,6 +416,31 @@ static void at_exit(void)
 	SYNC();
 }
 
+/* A kernel crashes while this thread has the loader's lock. */
+static int crash_in_loader(struct dl_phdr_info *info, size_t size, void *module)
+{
+	unsigned *a = words(N, 0);
+	int error;
+
+	CHECK(!dlopen("libdw.so.1", RTLD_NOW | RTLD_NOLOAD));
+	error = adsmCall(adsmKernelGet(module, "crash"), blocks(1), blocks(1), adsmPtr(a), adsmVal(1u << 30));
+	CHECK((error ? error : adsmSync()) < 0);
+	CHECK_SAYS("kernel 'crash' crashed with SIGSEGV at address 0x");
+	CHECK_SAYS("of its module");
+	return 1;
+}
+
+/* The device is lost nevertheless. What the loader would be needed for, the line of the crash, is left out. */
+static void loads(void)
+{
+	adsmModule *module = adsmModuleLoad(module_path("crash"));
+
+	if (strcmp(device_props().backend, "cpu"))
+		skip("other devices do not look for the line");
+	CHECK(module);
+	CHECK_EQ(dl_iterate_phdr(crash_in_loader, module), 1);
+}
+
 static const struct conform_case cases[] = {
 	CASE("waits", waits),
 	CASE("pipes", pipes),
@@ -424,5 +451,6 @@ static const struct conform_case cases[] = {
 	CASE("ends", ends),
 	CASE("ends-at-shutdown", ends_at_shutdown),
 	CASE("at-exit", at_exit),
+	CASE("loads", loads),
 };
 CONFORM_MAIN(cases)
