@@ -59,7 +59,8 @@ extern "C" {
  * a time for each device. Functions for different devices may run at the same time.
  *
  * The function must return, because the kernel waits for it. If it ends its thread instead, by pthread_exit() or a
- * cancellation, the kernel's call fails with -ECANCELED.
+ * cancellation, the kernel's call fails with -ECANCELED. It must not end its thread by a raw system call (SYS_exit):
+ * the library does not detect this, and the kernel waits forever.
  *
  * The function must not wait for a thread that waits for the kernel's call. For example, a thread must not hold a lock
  * in adsmSync() if the function takes this lock. The library enforces two rules:
