@@ -20,6 +20,16 @@ const char *adsm_driven_functions(void *library, const struct adsm_driven_functi
 	return NULL;
 }
 
+/* Like strncasecmp(), which follows the program's locale. */
+static bool begins(const char *text, const char *part, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && adsm_upper(text[n]) == adsm_upper(part[n]))
+		n++;
+	return n == length;
+}
+
 bool adsm_driven_matches(const char *part, size_t length, const char *text, unsigned index)
 {
 	char number[16];
@@ -30,7 +40,7 @@ bool adsm_driven_matches(const char *part, size_t length, const char *text, unsi
 	/* A number is always an index, although many names contain digits. */
 	if (strspn(part, "0123456789") >= length)
 		return false;
-	while (*text && strncasecmp(text, part, length))
+	while (*text && !begins(text, part, length))
 		text++;
 	return *text;
 }

@@ -67,6 +67,12 @@ int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 /* Append to the string in @text, as far as there is room. */
 void adsm_append(char *text, unsigned long size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The upper-case letter of ASCII. Not toupper(), which follows the program's locale: in Turkish 'i' stays. */
+static inline char adsm_upper(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
 /* Bytes of the character that @text begins with, in UTF-8; 0: it begins with no valid character. */
 unsigned adsm_utf8_length(const char *text);
 

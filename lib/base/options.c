@@ -2,7 +2,6 @@
 /* options.c - parses options, and prints them for adsm-info and the manual's table; the rows PAPER and LOG. */
 #include "base/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -78,7 +77,7 @@ int adsm_scan_digits(const char **text, int base, uint64_t *ret_value)
 	char *end;
 	uint64_t value;
 
-	if (!isdigit((unsigned char)**text))
+	if (**text < '0' || **text > '9')
 		return -EINVAL;
 	errno = 0;
 	value = strtoull(*text, &end, base);
@@ -97,7 +96,7 @@ int adsm_scan_size(const char *text, uint64_t *ret_value)
 
 	if (adsm_scan_digits(&text, 10, &value))
 		return -EINVAL;
-	suffix = *text ? strchr(suffixes, toupper((unsigned char)*text)) : NULL;
+	suffix = *text ? strchr(suffixes, adsm_upper(*text)) : NULL;
 	if (suffix) {
 		unsigned shift = 10 * (unsigned)(suffix - suffixes + 1);
 
@@ -136,7 +135,7 @@ static unsigned distance(const char *a, const char *b)
 		unsigned diagonal = cost[0]++;
 
 		for (size_t j = 1; j <= n; j++) {
-			unsigned best = diagonal + (toupper((unsigned char)*a) != toupper((unsigned char)b[j - 1]));
+			unsigned best = diagonal + (adsm_upper(*a) != adsm_upper(b[j - 1]));
 
 			diagonal = cost[j];
 			if (best > diagonal + 1)
@@ -331,7 +330,7 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 	if (!name || !value)
 		return adsm_fail(-EINVAL, "the name or the value of the option is NULL");
 	for (size_t i = 0; name[i] && i < sizeof(upper) - 1; i++)
-		upper[i] = (char)(name[i] == '-' ? '_' : toupper((unsigned char)name[i]));
+		upper[i] = name[i] == '-' ? '_' : adsm_upper(name[i]);
 	row = strlen(name) < sizeof(upper) ? find(owners, upper) : NULL;
 	if (!row) {
 		const struct adsm_option *near = nearest_row(owners, upper);

@@ -20,7 +20,7 @@
 #define ADVICE_SHOWN 10
 #define KERNELS_SHOWN 6		/* of a device */
 
-/* ---- numbers and their nouns. No printf("%f"): the program's locale is not ours. */
+/* ---- numbers and their nouns. No floating-point conversion of printf(): it follows the program's locale. */
 
 static struct adsm_number size_text(uint64_t size)
 {
@@ -48,6 +48,14 @@ static struct adsm_number count_text(uint64_t n, const char *noun)
 static struct adsm_number percent_text(uint64_t part, uint64_t whole)
 {
 	return adsm_tenths_text(whole ? (uint64_t)((double)part * 1000 / (double)whole + 0.5) : 0, "%");
+}
+
+/* A share in percent, with three places. */
+static void put_share(FILE *out, uint64_t part, uint64_t whole)
+{
+	const uint64_t share = whole ? (uint64_t)((double)part * 100000 / (double)whole + 0.5) : 0;
+
+	fprintf(out, " %4" PRIu64 ".%03" PRIu64 " %%", share / 1000, share % 1000);
 }
 
 /* An object's title: its name, or where it was allocated. */
@@ -394,8 +402,7 @@ static void text_cost(FILE *out, const struct adsm_cost *costs, size_t cost, con
 		all++;
 	fputs("adsm:                  ", out);
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, " %8.3f %%", kernels[i].costs.values[all] ?
-			100.0 * (double)kernels[i].costs.values[cost] / (double)kernels[i].costs.values[all] : 0);
+		put_share(out, kernels[i].costs.values[cost], kernels[i].costs.values[all]);
 	fprintf(out, "  of %s\n", costs[cost].of);
 }
 
