@@ -147,7 +147,10 @@ void adsm_sigsegv_in_process(void)
 	adsm_mask_in_process();
 }
 
-/* Get the action for one signal. Like the kernel, forget a handler with SA_RESETHAND when it is about to start. */
+/*
+ * Get the action for one signal. Like the kernel, forget a handler with SA_RESETHAND when it is about to start. The
+ * child of vfork() does this in its own action, because `previous` is its parent's.
+ */
 static struct sigaction use_action(void)
 {
 	struct sigaction action;
@@ -155,8 +158,12 @@ static struct sigaction use_action(void)
 
 	lock_action(&old);
 	action = previous;
-	if (action.sa_flags & SA_RESETHAND && action.sa_handler != SIG_IGN)
-		previous.sa_handler = SIG_DFL;
+	if (action.sa_flags & SA_RESETHAND && action.sa_handler != SIG_IGN) {
+		if (getpid() == atomic_load(&owner))
+			previous.sa_handler = SIG_DFL;
+		else
+			set_default(SIGSEGV);
+	}
 	unlock_action(old);
 	return action;
 }

@@ -657,6 +657,34 @@ static void vfork_with_stand_in(bool in_parent)
 	CHECK_EQ(has_stand_in(SIGUSR2), in_parent);
 }
 
+static pid_t parent;
+
+static void end_child(int sig)
+{
+	if (getpid() != parent)
+		_exit(5);
+}
+
+/* A handler for one signal: the child's signal does not take it from its parent. */
+static void vfork_and_fault(void)
+{
+	struct sigaction action = { .sa_handler = end_child, .sa_flags = SA_RESETHAND };
+	pid_t child;
+	int status;
+
+	parent = getpid();
+	CHECK(!sigaction(SIGSEGV, &action, NULL));
+	child = vfork();
+	if (!child) {
+		raise(SIGSEGV);
+		_exit(6);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	CHECK(!sigaction(SIGSEGV, NULL, &action));
+	CHECK(action.sa_handler == end_child);
+}
+
 /* The child of vfork() sets actions and masks for the program it is about to start. */
 static void vforked(void)
 {
@@ -701,6 +729,7 @@ static void vforked(void)
 	CHECK_EQ(n_segv, 4);
 	for (int i = 0; i < 4; i++)
 		vfork_with_stand_in(i % 2);
+	vfork_and_fault();
 }
 
 /* ---- cancellation */
