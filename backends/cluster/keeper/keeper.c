@@ -357,6 +357,8 @@ static _Noreturn void keep(struct keeper *keeper)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigfillset(&all);
 	keeper->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (keeper->signals < 0)
+		END(keeper, -ENODEV, "its keeper cannot wait for signals: %s", strerror(errno));
 	keeper->started_ns = adsm_os_now_ns();
 	if (keeper->signals >= 0 && getppid() == keeper->guard && !start_job(keeper))
 		watch(keeper);
