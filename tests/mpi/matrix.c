@@ -98,12 +98,6 @@ unsigned char junk(size_t i)
 #define HUGE_TOO(name_) { .name = #name_, .run = op_##name_, .huge = true }
 #define MANY(name_) { .name = #name_, .run = op_##name_, .most = 16 << 20, .many = true }
 #define WINDOW(name_) { .name = #name_, .run = op_##name_, .window = true }
-/* Open MPI 4.1.4 loses bytes of MPI_Rput() where they are more than 64 KiB; of ordinary memory, too. */
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-#define RPUT(name_) { .name = #name_, .run = op_##name_, .window = true, .most = 1 << 15 }
-#else
-#define RPUT(name_) WINDOW(name_)
-#endif
 #define HUGE_WINDOW(name_) { .name = #name_, .run = op_##name_, .window = true, .huge = true }
 
 const struct operation operations[] = {
@@ -113,7 +107,7 @@ const struct operation operations[] = {
 	OP(scatter), OP(alltoall), OP(alltoallw), OP(reduce), OP(allreduce), OP(allreduce_in_place),
 	HUGE_TOO(iallreduce), OP(scan), OP(reduce_scatter),
 	HUGE_TOO(vector), OP(bottom), OP(struct_of), OP(indexed_back), OP(pack),
-	HUGE_WINDOW(put), WINDOW(get), RPUT(rput), WINDOW(rget), WINDOW(accumulate), WINDOW(get_accumulate),
+	HUGE_WINDOW(put), WINDOW(get), WINDOW(rput), WINDOW(rget), WINDOW(accumulate), WINDOW(get_accumulate),
 	WINDOW(passive), WINDOW(dynamic),
 	HUGE_TOO(file), OP(file_later), SLOW(file_shared),
 	{ .name = NULL },
