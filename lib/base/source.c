@@ -110,7 +110,7 @@ void adsm_source_open(void)
 		return;
 	/* libdw downloads from servers that the environment names (DEBUGINFOD_URLS). */
 	if (adsm_os_is_privileged())
-		problem = "not in a set-user-ID program";
+		problem = "not used in a set-user-ID program";
 	else
 		library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!problem && !library)
