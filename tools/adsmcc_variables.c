@@ -178,9 +178,8 @@ void warn_variables(const struct list *variables)
 		const long i = find_declaration(variables->items[k]);
 
 		warning_at(i < 0 ? NULL : tokens[i].file, i < 0 ? 0 : tokens[i].file_size, i < 0 ? 0 : tokens[i].line,
-			   "kernels may change the variable '%s', of which each node of a cluster has a copy: clusters "
-			   "of several nodes refuse this module; keep the data in an object, declare the variable "
-			   "const if nothing changes it, or ADSM_PER_NODE if the copies may differ",
-			   variables->items[k]);
+			   "kernels may change the variable '%s'; each node of a cluster has its own copy: clusters of "
+			   "several nodes refuse this module; keep the data in an object, declare the variable const "
+			   "if nothing changes it, or ADSM_PER_NODE if the copies may differ", variables->items[k]);
 	}
 }

@@ -120,7 +120,7 @@ def compile_(folder, name, source, *words):
 def check_warned(source, said):
     wanted = sorted(f"{i}: warning: kernels may change the variable '{line.split('/* ')[1][:-3]}'"
                     for i, line in enumerate(source.splitlines(), 1) if line.endswith(" */"))
-    got = sorted(line.split(".c:", 1)[1].split(", of which each node of a cluster has a copy: ")[0]
+    got = sorted(line.split(".c:", 1)[1].split("; each node of a cluster has its own copy: ")[0]
                  for line in said.splitlines())
     assert got == wanted, (got, wanted)
 

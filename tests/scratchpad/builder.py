@@ -47,11 +47,12 @@ def refusals(folder):
     refused(folder, EXPORT + "ADSM_PARTITION(16384) int f(void) { return 1; }\n", "ADSM_PARTITION(16384)")
     refused(folder, EXPORT + "ADSM_PARTITION(one) int f(void) { return 1; }\n", "ADSM_PARTITION(one)")
     refused(folder, EXPORT + "ADSM_PARTITION(2) int f(void) { __asm__ volatile(\".skip 262144\"); return 1; }\n",
-            "partition 2 has 2621", "262144 at most")
+            "partition 2 has 2621", "at most 262144")
     refused(folder, EXPORT + "int f(void) { __asm__ volatile(\".skip 5000\"); return 1; }\n",
             "'f' has 50", "a partition of 4096", options=("--image", "--partition", "auto"))
     refused(folder, function, "--partition needs --image", options=("--partition", "auto"))
-    refused(folder, function, "--partition some: it is", options=("--image", "--partition", "some"))
+    refused(folder, function, "--partition some: valid are 'auto', 'auto:SIZE' and 'source'",
+            options=("--image", "--partition", "some"))
     refused(folder, function, "from 64 to 262144", options=("--image", "--partition", "auto:63"))
     refused(folder, function, "from 64 to 262144", options=("--image", "--partition", "auto:1K"))
     refused(folder, function, "cannot be combined with --ptx or --emit-text", options=("--image", "--emit-text"))

@@ -140,7 +140,7 @@ def options_refused():
     says(refused("--block-size=5K"), "a power of two from 4K to 1G")
     says(refused("--cpu-link", "3"), "3GB/s,10us")
     says(refused("--stats", "--advise=2"), "ADSM_ADVISE=2 is not valid")
-    says(refused("-x"), "no option -x")
+    says(refused("-x"), "unknown option -x")
     says(refused("--paper", "1", "--fault-ahead=64K"), "contradict")
     says(refused("--trace", "."), "is not a regular file")
     says(refused("--trace", "/dev/null"), "is not a regular file")
@@ -613,7 +613,7 @@ def ended(status, how, *words, first_snapshot=False):
     same(got["final"], False)
     says(got["ended"], *words)
     if first_snapshot:
-        assert re.search(r" after \d+\.\d s; the report is of \d+\.\d s before$", got["ended"]), got["ended"]
+        assert re.search(r" after \d+\.\d s; the report was written \d+\.\d s before that$", got["ended"]), got["ended"]
         assert len(got) > 5, "the rest of the report is gone"
     end = trace_end("t", 3 if first_snapshot else 1)
     same(end["complete"], False)
@@ -684,7 +684,7 @@ def completes():
         events = report("t")
         same(events[:-1], [json.loads(whole)] * n_whole)
         if not complete:
-            says(events[-1]["args"]["why"], "killed by signal 9 (Killed) after ", "; the trace is of ")
+            says(events[-1]["args"]["why"], "killed by signal 9 (Killed) after ", "; the trace was written ")
     for left in '{\n\t"final": false,\n\t"pid": 1, "x": {\n\t"y": [1]\n}}\n', "":
         with open("left", "w", encoding="ascii") as file:
             file.write(left.replace(": 1,", ": PID,"))
