@@ -122,13 +122,13 @@ def test_basis():
     shell = atom + "SHELL 1 PRIMITIVES 1\n"
     bad_basis("1: the file ends, and TOTAL ATOMS is missing", "")
     bad_basis("3: the file ends, and TOTAL ATOMS is missing", "\n  \n")
-    bad_basis('1: "ATOM" stands where TOTAL ATOMS must be', "ATOM H 1\nSHELL 1\n0.12 1\n")
-    bad_basis('1: "MASS" stands where TOTAL ATOMS must be', "TOTAL MASS 1\n")
+    bad_basis('1: "ATOM" is there instead of TOTAL ATOMS', "ATOM H 1\nSHELL 1\n0.12 1\n")
+    bad_basis('1: "MASS" is there instead of TOTAL ATOMS', "TOTAL MASS 1\n")
     bad_basis('1: the number of atoms is "0", but must be a number from 1 to 256', "TOTAL ATOMS 0\n")
     bad_basis("2: the file ends, and TOTAL SHELLS is missing", "TOTAL ATOMS 1\n")
     bad_basis('2: the number of shells is "x", but must be a number from 1 to 256', "TOTAL ATOMS 1\nTOTAL SHELLS x\n")
     bad_basis("3: the file ends, and ATOM is missing", head)
-    bad_basis('3: "SHELLS" stands where ATOM must be', head + "SHELLS 1\n")
+    bad_basis('3: "SHELLS" is there instead of ATOM', head + "SHELLS 1\n")
     bad_basis("3: the symbol is missing", head + "ATOM\n")
     bad_basis('3: the symbol "Hydrogen" is longer than 7 characters', head + "ATOM Hydrogen\n")
     bad_basis('3: "1" is unexpected at the end of this line', head + "ATOM H 1\n")
@@ -136,8 +136,8 @@ def test_basis():
     bad_basis('4: the number of shells is "0", but must be a number from 1 to 256', head + "ATOM H\nSHELLS 0\n")
     bad_basis('4: "more" is unexpected at the end of this line', head + "ATOM H\nSHELLS 1 more\n")
     bad_basis("5: the file ends, and SHELL is missing", atom)
-    bad_basis('5: "ATOM" stands where SHELL must be', atom + "ATOM O\n")
-    bad_basis('5: "15" stands where PRIMITIVES must be', atom + "SHELL 1 15\n")
+    bad_basis('5: "ATOM" is there instead of SHELL', atom + "ATOM O\n")
+    bad_basis('5: "15" is there instead of PRIMITIVES', atom + "SHELL 1 15\n")
     bad_basis('5: the number of primitives is "16", but must be a number from 1 to 15',
               atom + "SHELL 1 PRIMITIVES 16\n")
     bad_basis('5: the number of primitives is "-1", but must be a number from 1 to 15',
@@ -163,7 +163,7 @@ def test_basis():
 
 def test_geometry():
     bad_geometry("1: the file ends, and ATOMS is missing", "")
-    bad_geometry('1: "H" stands where ATOMS must be', "H 0 0 0\n")
+    bad_geometry('1: "H" is there instead of ATOMS', "H 0 0 0\n")
     bad_geometry("1: the number of atoms is missing", "ATOMS\n")
     bad_geometry('1: the number of atoms is "0", but must be a number from 1 to 255', "ATOMS 0\n")
     bad_geometry('1: the number of atoms is "256", but must be a number from 1 to 255', "ATOMS 256\n")
