@@ -47,8 +47,8 @@ static const struct {
 	{ "stub", NULL, NULL, ENODEV, { "toolkit's", "no CUDA driver" } },
 	{ "fail=cuInit:1:803", NULL, NULL, ENODEV, { "version", "restart" } },
 	{ "fail=cuInit:1:304", NULL, NULL, ENODEV, { "cuInit", "OPERATING_SYSTEM" } },
-	{ "", "cuda_device", "nonsense", ENODEV, { "ADSM_CUDA_DEVICE=nonsense", "there are 0: " } },
-	{ "", "cuda_device", "7", ENODEV, { "ADSM_CUDA_DEVICE=7", "there are 0: " } },
+	{ "", "cuda_device", "nonsense", ENODEV, { "ADSM_CUDA_DEVICE=nonsense", "the devices are 0: " } },
+	{ "", "cuda_device", "7", ENODEV, { "ADSM_CUDA_DEVICE=7", "the devices are 0: " } },
 	/* From here on there is a device, though it cannot be opened. */
 	{ "fail=cuDevicePrimaryCtxRetain:1:46", NULL, NULL, ENODEV, { "another process", "nvidia-smi -c" } },
 	{ "fail=cuDevicePrimaryCtxRetain:1:2", NULL, NULL, ENOMEM, { "cannot be opened", "OUT_OF_MEMORY" } },
