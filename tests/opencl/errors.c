@@ -136,9 +136,9 @@ static const struct {
 	{ no_loader, false, ENODEV, { "/nonexistent/libOpenCL.so", "ADSM_OPENCL_LIBRARY" } },
 	{ no_opencl, false, ENODEV, { "libm.so.6", "OpenCL 1.2" } },
 	{ no_platform, false, ENODEV, { "no OpenCL platform", "pocl-opencl-icd" } },
-	{ no_such_device, true, ENODEV, { "ADSM_OPENCL_DEVICE=nonsense", "there are 0:0 " } },
-	{ no_such_index, true, ENODEV, { "ADSM_OPENCL_DEVICE=0:15", "there are 0:0 " } },
-	{ no_such_platform, true, ENODEV, { "ADSM_OPENCL_DEVICE=15:0", "there are 0:0 " } },
+	{ no_such_device, true, ENODEV, { "ADSM_OPENCL_DEVICE=nonsense", "the devices are 0:0 " } },
+	{ no_such_index, true, ENODEV, { "ADSM_OPENCL_DEVICE=0:15", "the devices are 0:0 " } },
+	{ no_such_platform, true, ENODEV, { "ADSM_OPENCL_DEVICE=15:0", "the devices are 0:0 " } },
 	{ no_usm, true, ENOTSUP, { "ADSM_OPENCL_MEMORY=usm", "'buffer'" } },
 };
 
@@ -342,11 +342,11 @@ static void limits(void)
 	p = words(100, 1);
 	CHECK_ERROR(adsmCall(kernel("increment"), adsmDim3(4, 1, 1), adsmDim3(17, 1, 1), adsmPtr(p), adsmVal(100u)),
 		    EINVAL);
-	CHECK_SAYS("17 threads in a block");
+	CHECK_SAYS("a block of 17 threads");
 	CHECK_SAYS("at most 16");
 	CHECK_ERROR(adsmCall(kernel("increment"), adsmDim3(4, 1, 1), adsmDim3(5, 5, 1), adsmPtr(p), adsmVal(100u)),
 		    EINVAL);
-	CHECK_SAYS("25 threads in a block");
+	CHECK_SAYS("a block of 25 threads");
 	CHECK_OK(adsmCall(kernel("increment"), adsmDim3(7, 1, 1), adsmDim3(16, 1, 1), adsmPtr(p), adsmVal(100u)));
 	CHECK_OK(adsmSync());
 	CHECK_EQ(p[99], 101);
