@@ -263,7 +263,7 @@ static void test_stubs(const char *plan)
 	CHECK(driver->kernel_adopt(device, NULL, &kernel) == -ENOTSUP && strstr(adsm_last_error(), "'cpu' has"));
 	CHECK(driver->use_context(NULL, NULL) == -ENOTSUP && strstr(adsm_last_error(), "no driver"));
 	CHECK(driver->memory_adopt(device, 0, ADSM_PAGE_SIZE, 0, &adopted) == -ENOTSUP);
-	CHECK(strstr(adsm_last_error(), "cpu 0 does not take memory"));
+	CHECK(strstr(adsm_last_error(), "cpu 0 does not support memory"));
 	CHECK(driver->queue_follow(device, NULL) == -ENOTSUP && strstr(adsm_last_error(), "queues"));
 	CHECK(driver->queue_join(device, &handle, 1, &event) == -ENOTSUP && strstr(adsm_last_error(), "queues"));
 	driver->end(device, "the end", false);

@@ -11,7 +11,7 @@ int main(void)
 {
 	static const struct { const char *name; int error; const char *words; } cases[] = {
 		{ "opencl", -ENODEV, "opencl-headers" },
-		{ "gpu", -EINVAL, "there is no backend 'gpu'; there are: auto, cuda, cpu" },
+		{ "gpu", -EINVAL, "no backend has the name 'gpu'; valid names are: auto, cuda, cpu" },
 	};
 	const struct adsm_backend *backend;
 	int failed = 0, n;
