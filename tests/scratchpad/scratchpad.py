@@ -44,8 +44,8 @@ def refused():
     """What does not fit, with the sizes; and the program goes on."""
     out = run("large", "scale")
     says(out, r"large: -28: scratchpad: kernel 'large' does not fit into a local store of 262144 bytes: code \d+ of ",
-         r"; stack with its ADSM_SHARED and ADSM_PRIVATE arrays 2\d{5}, data \d+, stack of the cache's functions "
-         r"2048, of \d+; ",
+         r"; stack with its ADSM_SHARED and ADSM_PRIVATE arrays 2\d{5}, data \d+, stack of the cache 2048, "
+         r"of \d+; ",
          "; cache: lines 32768, tags 8192, dirty bits 4096, prefetched lines 512 ",
          "make its arrays smaller, or raise ADSM_SCRATCHPAD_SIZE")
     assert run("large", ADSM_SCRATCHPAD_SIZE="1M") == "large: ok\n"
@@ -101,7 +101,7 @@ def counted():
     says(text, r"adsm: misses +\d+  accesses to lines that were not in the cache", r"adsm: bytes_out +4.0 MiB  bytes "
          r"written back")
     says(execute(INFO, ADSM_SCRATCHPAD_CORES="6").stdout, "made of +6 cores with a local store of 256 KiB each: ",
-         "cache of 64 sets x 4 ways x 128 B, fetching ahead; 64 KiB for code, 14[0-9] KiB for stack")
+         "cache of 64 sets x 4 ways x 128 B, with prefetch; 64 KiB for code, 14[0-9] KiB for stack")
 
 
 def kernel_of(**options):

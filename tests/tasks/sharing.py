@@ -99,9 +99,10 @@ def refused():
     for value in ["3", "0", "8192"]:
         assert "ADSM_TASK_PAGES" in run("ep", status=1, ADSM_TASK_PAGES=value), value
     text = run("ep", status=1, ADSM_TASK_PAGES="16")
-    assert re.search(r"task 'ep': a local store of 262144 bytes has no room for 16 pages of 16384 bytes", text), text
+    assert re.search(r"task 'ep': a local store of 262144 bytes is too small for 16 pages of 16384 bytes", text), text
     text = run("ep", status=1, ADSM_SCRATCHPAD_CODE="64", ADSM_TASK_PAGES="2")
-    assert re.search(r"task 'ep' does not fit into a local store: code \d+ of 64 \(ADSM_SCRATCHPAD_CODE\)", text), text
+    assert re.search(r"task 'ep' does not fit into a local store: code \d+ of 64 \(ADSM_SCRATCHPAD_CODE; tasks have no "
+                     r"partitions\)", text), text
     text = run("ep", status=1, ADSM_SCRATCHPAD_CORES="5")
     assert ("task 'ep' has 6 workers, but device 0 can run at most 5 at the same time "
             "(ADSM_SCRATCHPAD_CORES)") in text, text

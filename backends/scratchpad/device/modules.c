@@ -106,9 +106,9 @@ static int refuse(const struct adsm_store_needs *needs, const char *help, char *
 {
 	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: code %u of "
 		    "%lu (ADSM_SCRATCHPAD_CODE); stack with its ADSM_SHARED and ADSM_PRIVATE arrays %u, data %u, stack "
-		    "of the cache's functions %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, prefetched "
-		    "lines %lu (ADSM_SCRATCHPAD_CACHE), control data %lu: %s, or raise ADSM_SCRATCHPAD_SIZE",
-		    needs->name, geometry.size, needs->code, layout.code, needs->stack, needs->data,
+		    "of the cache %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, prefetched lines %lu "
+		    "(ADSM_SCRATCHPAD_CACHE), control data %lu: %s, or raise ADSM_SCRATCHPAD_SIZE", needs->name,
+		    geometry.size, needs->code, layout.code, needs->stack, needs->data,
 		    (uint64_t)ADSM_SCRATCHPAD_RUNTIME, layout.stack, layout.lines, layout.tags, layout.dirty,
 		    layout.ahead, layout.control, help);
 	return -ENOSPC;

@@ -23,7 +23,7 @@
 
 enum { OBJECTS, HEAP, ARGUMENTS, TABLES };	/* the spans */
 
-_Static_assert(TABLES + 1 == ADSM_CRC_SPANS, "there are so many");
+_Static_assert(TABLES + 1 == ADSM_CRC_SPANS, "TABLES is the last span");
 
 static struct {
 	struct adsm_scratchpad_shared *shared;
