@@ -389,9 +389,9 @@ static void restart(void)
 static void misuses(void)
 {
 	static const struct { int what, unit; const char *words[2]; } cases[] = {
-		{ 0, 3, { "unit 3", "written once" } }, { 1, 2, { "unit 2", "ADSM_FRESH" } },
+		{ 0, 3, { "unit 3", "already set" } }, { 1, 2, { "unit 2", "ADSM_FRESH" } },
 		{ 2, 4, { "unit 4", "beyond the end" } }, { 3, 5, { "unit 5", "beyond the end" } },
-		{ 4, 9, { "unit 9", "beyond the end" } }, { 5, 1, { "unit 1", "written once" } },
+		{ 4, 9, { "unit 9", "beyond the end" } }, { 5, 1, { "unit 1", "already set" } },
 	};
 	adsmDim one = adsmDim3(1, 1, 1);
 

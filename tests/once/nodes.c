@@ -346,8 +346,8 @@ static void restart(void)
 static void misuses(void)
 {
 	static const struct { int what, unit; const char *words[2]; } cases[] = {
-		{ 0, 3, { "unit 3", "written once" } }, { 1, 2, { "unit 2", "ADSM_FRESH" } },
-		{ 3, 5, { "unit 5", "beyond the end" } }, { 6, 1, { "unit 1", "written once" } },
+		{ 0, 3, { "unit 3", "already set" } }, { 1, 2, { "unit 2", "ADSM_FRESH" } },
+		{ 3, 5, { "unit 5", "beyond the end" } }, { 6, 1, { "unit 1", "already set" } },
 	};
 	char place[32];
 

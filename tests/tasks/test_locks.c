@@ -216,7 +216,7 @@ static void test_deadlock(void)
 {
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		CHECK_EQ(run(embrace, 2 + round % 20), -EDEADLK);
-		CHECK(strstr(text, "worker 0 waits for lock 1, which worker 1 has, worker 1 waits for lock 0"));
+		CHECK(strstr(text, "worker 0 waits for lock 1, which worker 1 holds, worker 1 waits for lock 0"));
 	}
 	CHECK_OK(run(hog, 3));
 }

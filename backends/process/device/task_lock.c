@@ -24,7 +24,7 @@
 #define PASS (COMING << 1)		/* from here up: how often the lock was taken before the first waiter */
 #define PASSES_MAX (ADSM_TASK_BYPASS_MAX * PASS)
 
-_Static_assert(ADSM_TASK_WORKERS_MAX <= ADSM_TASK_OWNER, "a lock's word has room for who has it");
+_Static_assert(ADSM_TASK_WORKERS_MAX <= ADSM_TASK_OWNER, "a lock's word has room for the id of its holder");
 
 struct lock {
 	_Alignas(64) _Atomic uint32_t word;

@@ -31,7 +31,7 @@ with tempfile.TemporaryDirectory() as folder:
 run("checked", ape="figure9.adsm")
 run("whole", ape="whole.adsm")
 run("three", ape="three.adsm")
-run("whole", "9", ape="whole.adsm", status=1, words=["COMIC_PP_manager_run", "lock 77", "nobody has"])
+run("whole", "9", ape="whole.adsm", status=1, words=["COMIC_PP_manager_run", "lock 77", "no worker holds"])
 run("whole", ape="nothing.adsm", status=1, words=["COMIC++", "nothing.adsm"])
 # Parts that do not belong together.
 run("whole", ape="figure9.adsm", status=1, words=["COMIC_PP_manager_run", "comic_pp_check"])
