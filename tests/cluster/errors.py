@@ -66,7 +66,7 @@ def unbuilt():
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(os.path.join(folder, "lib"))
         shutil.copy(library, os.path.join(folder, "lib/libadsm.so.0"))
-        run("a part of the library", 3, "refused: the backend 'cluster' has no node program: ",
+        run("a part of the library", 3, "refused: the backend 'cluster' has no node program, because ",
             "only a part of the library was built: build all of it" if shutil.which("mpicc") else "install an MPI",
             ADSM_CLUSTER_PROGRAM="", LD_LIBRARY_PATH=os.path.join(folder, "lib"))
 
@@ -123,11 +123,11 @@ if not os.environ.get("TEST_NOT_PRELOADED"):
     run("by adsmrun", 0, "ready", before=[adsmrun, "--nodes", "3", "--hosts", "localhost"])
 run("five nodes", 0, "ready", ADSM_CLUSTER_NODES=5)
 
-refused("no launch command", "there is no 'no-such-mpirun'", ADSM_CLUSTER_LAUNCH="no-such-mpirun")
+refused("no launch command", "the launch command 'no-such-mpirun' does not exist", ADSM_CLUSTER_LAUNCH="no-such-mpirun")
 refused("no launch command in a template", "'no-such-mpirun' cannot be run: No such file",
         ADSM_CLUSTER_LAUNCH="no-such-mpirun %p")
 refused("a template that is none", "valid after % are n, h, p and %", ADSM_CLUSTER_LAUNCH="launch %x %p")
-refused("a quote without end", "is no command", ADSM_CLUSTER_LAUNCH="launch '%p")
+refused("a quote without end", "is not a valid launch command", ADSM_CLUSTER_LAUNCH="launch '%p")
 refused("the launch command fails", "'false' (pid ", "has exited with status 1 before its nodes had started",
         ADSM_CLUSTER_LAUNCH="false %p")
 refused("the launch command says why", "before its nodes had started: ssh: nowhere: no such host",
@@ -158,8 +158,7 @@ with tempfile.TemporaryDirectory() as folder:
         file.write("#!/bin/sh\nexec yes\n")
     os.chmod(script, 0o700)
     refused("a launch command that only prints", "2 nodes have not started within 1 seconds after",
-            ADSM_CLUSTER_LAUNCH=script,
-            ADSM_CLUSTER_TIMEOUT=1)
+            ADSM_CLUSTER_LAUNCH=script, ADSM_CLUSTER_TIMEOUT=1)
     run("an address that is taken once", 0, "ready", TEST_NODE="taken-once:1",
         TEST_NODE_FILE=os.path.join(folder, "taken"))
 shown()
