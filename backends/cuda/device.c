@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c - entering and leaving a context; what the errors of a device mean, and its end. */
+/* device.c - enters and leaves the context of a device, converts errors of the driver, and marks devices as lost. */
 #include "device.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 /* ---- contexts */
 
-/* A program that captures a stream forbids allocating and waiting to all threads whose mode is not relaxed. */
+/* While a program captures a stream, only threads in the relaxed capture mode may allocate and wait. */
 static void exchange_capture(int *mode)
 {
 	if (adsm_cu.cuThreadExchangeStreamCaptureMode)
@@ -25,9 +25,9 @@ CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope
 	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 
 	adsm_os_signals_block(&scope->old);
-	/* Before lost is read, which adsm_cuda_end() sets before it waits for the threads inside. */
+	/* Count this thread before reading lost: adsm_cuda_end() sets lost, and then waits for the threads inside. */
 	atomic_fetch_add(&device->n_inside, 1);
-	/* What was lost may be gone, and answers nothing any more. */
+	/* The context of a lost device may no longer exist, or may not answer. */
 	if (!adsm_driven_is_lost(&device->base))
 		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
 	scope->device = error ? NULL : device;
@@ -93,7 +93,7 @@ const char *adsm_cuda_loss(CUresult error)
 
 static void lose_by(struct adsm_cuda_device *device, CUresult error, const char *what)
 {
-	/* At the end of a process nobody is concerned any more. */
+	/* At the end of a process this is not an error. */
 	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
 	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	struct adsm_sigset old;
@@ -110,7 +110,7 @@ int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char 
 {
 	if (!error)
 		return 0;
-	/* What drivers answer for a handle that is no context any more. */
+	/* Drivers return this error for the handle of a destroyed context. */
 	if (error == CUDA_ERROR_INVALID_CONTEXT)
 		error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	if (adsm_cuda_loss(error)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c - a kernel's arguments, the memory that its constants take, and its launch. */
+/* launch.c - the arguments of a kernel, the memory of its constants, and its launch. */
 #include "launch.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "queue.h"
 
-#define CONST_ALIGN ((size_t)256)	/* of the driver's memory, at least */
+#define CONST_ALIGN ((size_t)256)	/* the least alignment of memory that the driver returns */
 
 /* What one launch needs until it is enqueued. */
 struct launch {
@@ -23,10 +23,10 @@ struct launch {
 	struct adsm_cuda_constants *constants;	/* NULL: there are none */
 };
 
-/* ---- constants: copied by way of pinned memory, so that nobody waits, into memory that the launch has for itself */
+/* ---- constants: copied through pinned memory, so that no thread waits, into memory that only this launch uses */
 
 struct adsm_cuda_constants {
-	struct adsm_cuda_constants *next;	/* of the code's */
+	struct adsm_cuda_constants *next;	/* in the list of the code */
 	CUdeviceptr address;
 	char *staging;
 	bool registered;
@@ -34,7 +34,7 @@ struct adsm_cuda_constants {
 	uint64_t seq;			/* the last launch that used this memory */
 };
 
-/* In the device's context. */
+/* Call this in the device's context. */
 static void free_constants(struct adsm_cuda_constants *constants)
 {
 	if (constants->registered)
@@ -45,7 +45,7 @@ static void free_constants(struct adsm_cuda_constants *constants)
 	free(constants);
 }
 
-/* In the device's context. */
+/* Call this in the device's context. */
 static CUresult create_constants(size_t size, struct adsm_cuda_constants **ret_constants)
 {
 	struct adsm_cuda_constants *constants = calloc(1, sizeof(*constants));
@@ -64,14 +64,14 @@ static CUresult create_constants(size_t size, struct adsm_cuda_constants **ret_c
 		free_constants(constants);
 		return error;
 	}
-	/* Memory that is not pinned makes copies wait, and that is all. */
+	/* If the memory cannot be pinned, copies wait; nothing else differs. */
 	constants->registered = !adsm_cu.cuMemHostRegister_v2(constants->staging, constants->size,
 							      CU_MEMHOSTREGISTER_PORTABLE);
 	*ret_constants = constants;
 	return CUDA_SUCCESS;
 }
 
-/* Memory that no launch uses any more, or else new memory. The queue's lock is held. */
+/* Get memory that no launch uses any more, or new memory. The queue's lock is held. */
 static CUresult take_constants(struct launch *l, const struct adsm_cuda_queue *queue)
 {
 	struct adsm_cuda_code *code = (struct adsm_cuda_code *)l->entry->base.base.code;
@@ -121,7 +121,7 @@ void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
 
 	if (!code->constants)
 		return;
-	/* Of a context that is gone nothing is left but our own memory: the driver's errors say so. */
+	/* If the context no longer exists, the driver's functions fail, and only host memory is freed. */
 	adsm_cuda_enter((struct adsm_cuda_device *)code->base.base.device, &scope);
 	for (struct adsm_cuda_constants *constants = code->constants; constants; constants = next) {
 		next = constants->next;
@@ -165,8 +165,8 @@ static int bind(struct launch *l)
 }
 
 /*
- * Has the kernel these parameters? The driver copies as many bytes as it knows of, and looks at nothing else. In the
- * device's context.
+ * Check that the arguments match the kernel's parameters. The driver copies the size of each parameter, and checks
+ * nothing. Call this in the device's context.
  */
 static int check_params(const struct launch *l)
 {
@@ -212,7 +212,7 @@ static int check_native(const struct launch *l)
 
 /* ---- enqueueing */
 
-/* Without asking a block gets 48 KiB, less what the kernel declares itself. */
+/* By default a block gets 48 KiB, less the shared memory that the kernel declares. */
 static CUresult ask_for_shared(const struct launch *l)
 {
 	const int most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.c - modules: embedded PTX, what the compiler makes of text, what the driver takes as it is; their kernels. */
+/* module.c - modules and their kernels: embedded PTX, source that NVRTC compiles, and binaries for the driver. */
 #include "module.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #define LOG_SIZE 8192
 #define PARAMS_MAX 256
 
-/* ---- giving code to the driver */
+/* ---- loading code into the driver */
 
-/* Does the driver refuse the image for what it is? Code for the very device may be what the driver takes. */
+/* Does the driver refuse this kind of image? Then it may still accept code that is compiled for the device. */
 static bool is_refusal(CUresult error)
 {
 	return error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
@@ -78,8 +78,9 @@ static int load_compiled(struct adsm_cuda_device *device, const char *text, cons
 /* ---- images */
 
 /*
- * The options of kernel modules, where the program's do not say otherwise. The dialect's macros need C++20, and numbers
- * are those of other compilers, which may not contract either. NULL: out of memory.
+ * The compiler's options for kernel modules, unless the program's options @asked contain others. The macros of the
+ * dialect need C++20. Results must equal those of other compilers, which do not contract operations either. Returns
+ * NULL if out of memory.
  */
 static char *make_options(const char *asked)
 {
@@ -93,7 +94,7 @@ static char *make_options(const char *asked)
 	return options;
 }
 
-/* The text of a module of adsmcc's. @embedded: what became of the module's PTX; 0: it has none. */
+/* Load the source in a module of adsmcc. @embedded: the error of loading the module's PTX; 0: it has no PTX. */
 static int load_text(struct adsm_cuda_device *device, const struct adsm_image *image, int embedded,
 		     CUmodule *ret_module)
 {
@@ -134,7 +135,7 @@ static int load_module(struct adsm_cuda_device *device, const struct adsm_image 
 		return ret;
 	if (*info->ptx)
 		ret = load_data(device, info->ptx, "the kernel module's PTX", ret_module);
-	/* A newer toolkit's may be more than this driver knows: a compiler here will do. */
+	/* This driver may be too old for the PTX: compile the source instead. */
 	if (!*info->ptx || ret == -ENOEXEC)
 		ret = load_text(device, image, ret, ret_module);
 	adsm_module_info_destroy(info);
@@ -167,7 +168,7 @@ static int load_image(struct adsm_driven_code *code, const struct adsm_image *im
 	case ADSM_IMAGE_SOURCE:
 		return load_source(device, image, ret_module);
 	case ADSM_IMAGE_BINARY:
-		/* The driver is not told how long the binary is. */
+		/* The driver does not get the size of the binary: check it here. */
 		if (!adsm_module_is_binary(image->data, image->size))
 			return adsm_fail(-ENOEXEC, "the binary is not a complete cubin or fatbin");
 		return load_data(device, image->data, "this binary", ret_module);
@@ -258,9 +259,9 @@ int adsm_cuda_kernel_get(struct adsm_code *code, const char *name, struct adsm_e
 	return adsm_driven_kernel_get(code, name, sizeof(struct adsm_cuda_entry), get_function, ret_entry);
 }
 
-/* ---- what is known of kernels that do not describe themselves */
+/* ---- names and parameters of kernels that have no description of adsmcc */
 
-/* One name and an empty one behind it. */
+/* A list of one name, with an empty name at the end. */
 static int list_one(const char *name, char **ret_names)
 {
 	size_t size = strlen(name) + 1;
@@ -273,7 +274,7 @@ static int list_one(const char *name, char **ret_names)
 	return 0;
 }
 
-/* In the device's context. @functions: NULL, to be freed by the caller. *ret_names is NULL where memory ran out. */
+/* Call this in the device's context. The caller frees *@functions. If memory runs out, *ret_names stays NULL. */
 static CUresult list_functions(CUmodule module, CUfunction **functions, char **ret_names)
 {
 	size_t size = 1, at = 0;
@@ -374,7 +375,7 @@ int adsm_cuda_kernel_params(struct adsm_entry *base, struct adsm_param *ret_para
 		n++;
 	}
 	adsm_cuda_leave(&scope);
-	/* The driver says so of the first parameter that there is not. */
+	/* The driver returns CUDA_ERROR_INVALID_VALUE for the index after the last parameter. */
 	return error && error != CUDA_ERROR_INVALID_VALUE ?
 		adsm_cuda_error(device, error, "querying a kernel's parameters") : n;
 }

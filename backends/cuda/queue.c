@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* queue.c - streams: operations counted, and seen to be complete by a thread for each queue. */
+/* queue.c - streams whose operations have numbers. A thread of each queue detects that operations are complete. */
 #include "queue.h"
 
 #include <errno.h>
 
 #include "base/log.h"
 
-#define SPIN_NS 20000			/* asking for what ends at once, before sleeping */
-#define SPIN_NOW_NS 50000		/* the same for copies: sleeping in the driver costs as much as 2 MiB */
+#define SPIN_NS 20000			/* how long a thread polls for the end of short operations before it sleeps */
+#define SPIN_NOW_NS 50000		/* the same for copies: a sleep in the driver takes as long as 2 MiB */
 
 static bool is_lost(const struct adsm_cuda_queue *queue)
 {
@@ -19,13 +19,13 @@ static struct adsm_cuda_slot *slot_of(struct adsm_cuda_queue *queue, uint64_t se
 	return &queue->slots[seq % ADSM_DRIVEN_PENDING];
 }
 
-/* Recorded behind the operation. */
+/* The event that is recorded after the operation. */
 static CUevent end_of(const struct adsm_cuda_slot *slot)
 {
 	return slot->timed ? slot->timed_end : slot->end;
 }
 
-/* ---- operations end: seen by the queue's thread, or by who waits for them */
+/* ---- the end of operations: detected by the queue's thread, or by a thread that waits */
 
 static uint64_t elapsed(const struct adsm_cuda_slot *slot)
 {
@@ -37,7 +37,7 @@ static uint64_t elapsed(const struct adsm_cuda_slot *slot)
 	return (uint64_t)((double)milliseconds * 1e6);
 }
 
-/* An errno for @error, with the name of operation @seq. Of several the driver does not say which one failed. */
+/* An errno for @error, with the name of operation @seq. The driver does not report which of several failed. */
 static int failure_of(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 {
 	const char *name = slot_of(queue, seq)->name;
@@ -50,13 +50,13 @@ static int failure_of(struct adsm_cuda_queue *queue, uint64_t seq, CUresult erro
 	return adsm_cuda_errno(queue->device, error, what);
 }
 
-/* All up to @seq are done, the last of them with @error. Signals blocked, the context current. */
+/* Mark operations up to @seq as done, the last one with @error. Signals are blocked, and the context is current. */
 static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 {
 	int status = failure_of(queue, seq, error);
 	uint64_t done;
 
-	/* Outstanding operations end by that. */
+	/* The loss ends all outstanding operations. */
 	if (is_lost(queue))
 		return;
 	adsm_lock(&queue->end_lock);
@@ -80,13 +80,13 @@ static void run_queue(void *arg)
 	struct adsm_cuda_queue *queue = arg;
 	struct adsm_cuda_scope scope;
 
-	/* Without, the driver says so below. */
+	/* If this fails, the driver's functions below return the error. */
 	adsm_cuda_errno(queue->device, adsm_cuda_enter(queue->device, &scope), "making a context current");
 	for (;;) {
 		uint32_t work = atomic_load(&queue->work);
 		uint64_t seq = atomic_load(&queue->base.done) + 1;
 
-		/* Read after the word, which changes after stop: else the last wake could be missed. */
+		/* Read stop after the futex word, which changes after stop: otherwise the last wake could be missed. */
 		if (atomic_load(&queue->stop))
 			break;
 		if (is_lost(queue) || seq > atomic_load(&queue->base.submitted))
@@ -97,7 +97,7 @@ static void run_queue(void *arg)
 	adsm_cuda_leave(&scope);
 }
 
-/* Ask the driver for a while, which knows that @seq is done before the queue's thread has woken. */
+/* Poll the driver for a while: it knows that @seq is done before the queue's thread wakes. */
 static void spin(struct adsm_cuda_queue *queue, uint64_t seq)
 {
 	uint64_t until = adsm_os_now_ns() + SPIN_NS;
@@ -106,14 +106,14 @@ static void spin(struct adsm_cuda_queue *queue, uint64_t seq)
 	if (adsm_driven_is_over(&queue->base, seq) || adsm_cuda_enter(queue->device, &scope))
 		return;
 	do
-		/* Anything but success is left to the queue's thread. */
+		/* The queue's thread handles all other results. */
 		if (!adsm_cu.cuEventQuery(end_of(slot_of(queue, seq))))
 			publish(queue, seq, CUDA_SUCCESS);
 	while (!adsm_driven_is_over(&queue->base, seq) && adsm_os_now_ns() < until);
 	adsm_cuda_leave(&scope);
 }
 
-/* ---- making and ending queues */
+/* ---- creating and destroying queues */
 
 int adsm_cuda_queue_create(struct adsm_cuda_device *device, unsigned number)
 {
@@ -163,7 +163,7 @@ void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
 	if (!is_lost(queue))
 		adsm_cuda_errno(queue->device, adsm_cu.cuStreamSynchronize(queue->stream), "waiting for a stream");
 	adsm_cuda_queue_stop(queue);
-	/* Else the context may be gone, and all this with it. */
+	/* After a loss the context may no longer exist, and neither may its events and streams. */
 	if (!is_lost(queue))
 		adsm_cuda_queue_drop(queue);
 }
@@ -175,7 +175,7 @@ static CUresult need_event(CUevent *event, unsigned flags)
 	return *event ? CUDA_SUCCESS : adsm_cu.cuEventCreate(event, CU_EVENT_BLOCKING_SYNC | flags);
 }
 
-/* The events of the next operation; under the lock. */
+/* Prepare the events of the next operation. The queue's lock is held. */
 static CUresult prepare(struct adsm_cuda_queue *queue, bool timed)
 {
 	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->base.submitted) + 1);
@@ -244,7 +244,10 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	char of_kernel[96];
 	int ret;
 
-	/* Commands that run are counted: and waited for here, where the event (still an old one) cannot tell. */
+	/*
+	 * Commands that run get a number. If their event cannot be recorded, it is still that of an older operation:
+	 * wait here instead.
+	 */
 	if (!error && adsm_cu.cuEventRecord(end_of(slot), queue->stream)) {
 		error = adsm_cu.cuStreamSynchronize(queue->stream);
 		slot->recorded = false;
@@ -265,7 +268,7 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	return ret;
 }
 
-/* ---- operations that are waited for at once: many threads' at the same time */
+/* ---- operations with an immediate wait, of many threads at the same time */
 
 static CUevent *take_event(struct adsm_cuda_queue *queue)
 {
@@ -314,13 +317,12 @@ int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(const
 		CUevent event = kept ? *kept : own;
 
 		error = adsm_cu.cuEventRecord(event, queue->stream);
-		/* What was enqueued may use the caller's memory. */
+		/* The commands may use the caller's memory: wait for them in any case. */
 		error = error ? adsm_cu.cuStreamSynchronize(queue->stream) : wait_event(event);
 	}
 	if (kept)
 		give_event(queue, kept);
 	destroy_event(own);
-	/* Before leaving: what it says of a lost device is for who comes next. */
 	adsm_cuda_leave(&scope);
 	return adsm_cuda_errno(queue->device, error, what);
 }
@@ -334,9 +336,9 @@ int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event ev
 	return adsm_driven_event_wait(device, event, ret_status);
 }
 
-/* ---- streams of the program's own */
+/* ---- streams of the program */
 
-/* Does the driver say that the context of a stream has ended, and it was not the queue's? Then nothing runs there. */
+/* Was the context of a program's stream destroyed, but not the queue's context? Then nothing runs on the stream. */
 static bool has_ended(const struct adsm_cuda_queue *queue, CUresult error)
 {
 	CUresult own;
@@ -362,24 +364,24 @@ int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
 	error = adsm_cuda_enter(device, &scope);
 	if (error)
 		return adsm_cuda_error(device, error, "making a context current");
-	/* Under the lock the slot stays that launch's. */
+	/* While the lock is held, the slot belongs to that launch. */
 	adsm_lock(&queue->base.lock);
 	last = atomic_load(&queue->last_launch);
 	if (last > atomic_load(&queue->base.done))
 		error = adsm_cu.cuStreamWaitEvent(stream, end_of(slot_of(queue, last)), 0);
 	if (has_ended(queue, error))
-		error = CUDA_SUCCESS;	/* the driver says so of the command itself, too */
+		error = CUDA_SUCCESS;	/* the program's own command gets this error, too */
 	finish(queue, &scope);
 	return adsm_cuda_error(device, error, "cuStreamWaitEvent on the program's stream");
 }
 
-/* What the queue gets from now on comes after what the stream has now. */
+/* Order later commands of the queue after all commands that the stream has now. */
 static CUresult come_after(struct adsm_cuda_queue *queue, CUstream stream, CUevent event)
 {
 	int capturing = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUresult error = CUDA_SUCCESS;
 
-	/* A stream that captures would be spoilt; and the default stream may not be used while others capture. */
+	/* This would invalidate the capture of a stream. During captures the default stream must not be used. */
 	if (adsm_cu.cuStreamIsCapturing)
 		error = adsm_cu.cuStreamIsCapturing(stream, &capturing);
 	if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
@@ -389,7 +391,7 @@ static CUresult come_after(struct adsm_cuda_queue *queue, CUstream stream, CUeve
 	error = adsm_cu.cuEventRecord(event, stream);
 	if (!error)
 		error = adsm_cu.cuStreamWaitEvent(queue->stream, event, 0);
-	/* Where no event tells: none could be made, or it is of another context. */
+	/* No event is usable: none could be created, or it belongs to another context. */
 	if (error)
 		error = adsm_cu.cuStreamSynchronize(stream);
 	return has_ended(queue, error) ? CUDA_SUCCESS : error;
@@ -410,7 +412,7 @@ int adsm_cuda_queue_join(struct adsm_device *base, void *const *streams, size_t 
 		return ret == -ENODEV ? adsm_driven_status(base) : ret;
 	slot = slot_of(queue, atomic_load(&queue->base.submitted) + 1);
 	error = need_event(&slot->joined, CU_EVENT_DISABLE_TIMING);
-	/* A wait is for what was recorded before it: one event does for all. */
+	/* A wait refers to the latest record before it: one event is enough for all streams. */
 	for (size_t i = 0; i < n && !error; i++)
 		error = come_after(queue, streams[i], slot->joined);
 	ret = adsm_cuda_queue_end(queue, &scope, error, "cuEventRecord on the program's stream", &event.seq);

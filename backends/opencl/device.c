@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c - what the errors of a device mean, and its end. */
+/* device.c - converts errors of the driver, and marks devices as lost. */
 #include "device.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 	case CL_SUCCESS:
 		return 0;
 	case CL_DEVICE_NOT_AVAILABLE:
-	case CL_INVALID_COMMAND_QUEUE:	/* what some drivers say of queues after a kernel crashed */
+	case CL_INVALID_COMMAND_QUEUE:	/* some drivers return this for queues after a kernel crashed */
 		adsm_cl_lose(device, error, what);
 		return -ENODEV;
 	case CL_OUT_OF_RESOURCES:
@@ -30,7 +30,7 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 	case CL_INVALID_WORK_GROUP_SIZE:
 	case CL_INVALID_WORK_ITEM_SIZE:
 	case CL_INVALID_GLOBAL_WORK_SIZE:
-		return -EINVAL;		/* the caller's, who says so */
+		return -EINVAL;		/* an error of the caller, which reports it */
 	default:
 		adsm_info("%s: %s failed with %s", device->base.base.name, what, adsm_cl_error_name(error));
 		return -EIO;

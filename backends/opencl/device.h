@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.h - an OpenCL device with its queues, and what the driver's errors mean for it.
+ * device.h - an OpenCL device with its queues, and the conversion of errors.
  *
- * No driver is called with asynchronous signals open: a handler of the application that interrupted one, and waits
- * for shared memory, would wait for a driver's lock of its own thread.
+ * The library calls the driver only with asynchronous signals blocked. Otherwise a signal handler of the application
+ * that interrupts the driver, and waits for shared memory, could wait for a lock that its own thread holds.
  */
 #ifndef ADSM_OPENCL_DEVICE_H
 #define ADSM_OPENCL_DEVICE_H
@@ -11,26 +11,26 @@
 #include "cl.h"
 #include "driven.h"
 
-#define ADSM_CL_DEFERRED 8		/* operations that nobody waits for, of a device at a time */
+#define ADSM_CL_DEFERRED 8		/* maximum number of deferred operations of a device */
 
 struct adsm_cl_device;
 struct adsm_cl_memory;
 
-/* Completion is told by the driver's callbacks, so nobody waits inside the driver. */
+/* The driver's callbacks report that operations are complete, so no thread waits inside the driver. */
 struct adsm_cl_slot {
 	struct adsm_cl_queue *queue;
 	uint64_t seq;			/* the operation that has the slot */
-	cl_event timed;			/* the command whose time counts; NULL: the last one */
-	_Atomic uint64_t ended;		/* seq, once base.ends has how it ended */
+	cl_event timed;			/* the command whose time is measured; NULL: the last one */
+	_Atomic uint64_t ended;		/* seq, after base.ends has its result */
 };
 
 struct adsm_cl_queue {
 	struct adsm_driven_queue base;
 	struct adsm_cl_device *device;
 	cl_command_queue cl;
-	bool profiles;			/* events know times */
-	cl_event timed;			/* of the operation being submitted: see the slot's */
-	_Atomic uint64_t told;		/* callbacks that have returned */
+	bool profiles;			/* events record times */
+	cl_event timed;			/* of the operation that is being submitted, as in the slot */
+	_Atomic uint64_t told;		/* number of callbacks that have returned */
 	struct adsm_cl_slot slots[ADSM_DRIVEN_PENDING];
 };
 
@@ -43,19 +43,19 @@ typedef cl_int CL_API_CALL adsm_cl_pointer_fill(cl_command_queue, void *, const 
 typedef cl_int CL_API_CALL adsm_cl_pointer_set_arg(cl_kernel, cl_uint, const void *);
 typedef cl_int CL_API_CALL adsm_cl_address_set_arg(cl_kernel, cl_uint, cl_ulong);
 
-/* A small write, or a fill, that has been given to the device and that nobody waits for; see memory.c. */
+/* A small write or a fill that was enqueued, and for which no thread waits (memory.c). */
 struct adsm_cl_deferred {
 	cl_event event;			/* NULL: free */
-	char *bytes;			/* of a write; kept for the next write */
-	unsigned n_users;		/* threads that wait for the event, or make a command wait */
+	char *bytes;			/* of a write; the memory is kept for the next write */
+	unsigned n_users;		/* threads that wait for the event, or let a command wait for it */
 };
 
-/* The read behind the last launch; see behind.c. */
+/* The read that follows the last launch (behind.c). */
 struct adsm_cl_behind {
 	struct adsm_lock lock;
-	_Atomic(struct adsm_cl_memory *) memory;	/* whose bytes are good; NULL: none */
+	_Atomic(struct adsm_cl_memory *) memory;	/* the memory whose bytes are valid here; NULL: none */
 	cl_event event;			/* of the last read */
-	const struct adsm_cl_memory *reads;	/* what is being read; NULL: the read has ended */
+	const struct adsm_cl_memory *reads;	/* the memory that is being read; NULL: the read has ended */
 	char *bytes;
 	size_t offset, size;
 	uint64_t seq;			/* of the launch */
@@ -67,29 +67,29 @@ struct adsm_cl_device {
 	cl_device_id id;
 	cl_context context;
 	unsigned version;		/* of OpenCL, 10 * major + minor */
-	const struct adsm_cl_way *way;	/* how memory is kept */
+	const struct adsm_cl_way *way;	/* how objects are stored */
 	struct adsm_cl_queue queues[ADSM_N_QUEUES];
 	const char *alias_base;		/* unified: the CPU's side of memory */
 	uintptr_t arena_base;
 	uint64_t max_alloc;		/* bytes of one allocation */
 	size_t sub_buffer_align;
 	_Atomic uint64_t memory_used;
-	bool write_mapped, read_mapped;	/* copies are faster by mapping than by the driver: measured */
+	bool write_mapped, read_mapped;	/* measured: copies through a mapping are faster */
 
-	struct adsm_lock memories_lock;	/* of what follows, up to kept_size */
-	bool way_stays;			/* memory has been asked for */
+	struct adsm_lock memories_lock;	/* for the next members, up to kept_size */
+	bool way_stays;			/* memory was allocated: the way does not change any more */
 	struct adsm_cl_memory *memories;
 	struct adsm_cl_memory *kept;	/* freed, for the next objects of their size */
-	size_t kept_size, keep;		/* bytes; keep: the most */
+	size_t kept_size, keep;		/* bytes; keep: the maximum */
 	_Atomic uint64_t memories_changed;	/* counts changes of the list memories */
 
 	struct adsm_lock deferred_lock;
 	struct adsm_cl_deferred deferred[ADSM_CL_DEFERRED];	/* a ring */
 	unsigned next_deferred;
-	_Atomic bool defers;		/* nobody has waited for the youngest yet */
+	_Atomic bool defers;		/* no thread has waited for the latest one yet */
 	struct adsm_cl_behind behind;
 
-	/* functions of extensions, where the way needs them */
+	/* functions of extensions, if the way needs them */
 	adsm_cl_usm_alloc *usm_alloc;
 	adsm_cl_usm_free *usm_free;
 	adsm_cl_pointer_memcpy *pointer_memcpy;
@@ -98,15 +98,15 @@ struct adsm_cl_device {
 	adsm_cl_address_set_arg *address_set_arg;
 };
 
-/* From now on the device is lost: @what failed. */
+/* Mark the device as lost: @what failed. */
 void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what);
-/* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is. 0 for 0. */
+/* Convert a driver's error to an errno, with a sentence that @what failed. It may mark the device as lost. 0 for 0. */
 int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what);
-/* The same for threads that may keep no sentence: it is logged. */
+/* The same for threads that cannot store a sentence: it is logged. */
 int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what);
-/* The same for copies and enqueued commands: -EIO where memory was short, which the caller cannot mend. */
+/* The same for copies and enqueued commands: -EIO instead of -ENOMEM, because the caller cannot free memory. */
 int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what);
-/* An information of a device as text; "" where there is none. */
+/* Get a property of a device as text; "" if the device does not have it. */
 void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c - setting a kernel's arguments and enqueueing it. */
+/* launch.c - sets the arguments of a kernel, and enqueues it. */
 #include "launch.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void note_memory(struct launch *l, struct adsm_cl_memory *memory)
 	l->memories[l->n_memories++] = memory;
 }
 
-/* Set an argument to a buffer of this launch, which the commands that use it keep alive. */
+/* Set an argument to a buffer of this launch. The commands that use the buffer keep it alive. */
 static cl_int set_made(struct launch *l, cl_mem buffer, cl_int error)
 {
 	if (error)
@@ -148,7 +148,7 @@ static int set_args(struct launch *l)
 
 /* ---- enqueueing */
 
-/* Unified memory is the CPU's, mapped, but while a kernel runs. */
+/* Unified memory is mapped for the CPU, except while a kernel runs. */
 static cl_int unmap(struct launch *l, cl_command_queue queue)
 {
 	cl_int error = CL_SUCCESS;
@@ -157,7 +157,7 @@ static cl_int unmap(struct launch *l, cl_command_queue queue)
 		error = adsm_cl.clEnqueueUnmapMemObject(queue, l->memories[i]->buffer, l->memories[i]->pointer, 0, NULL,
 							NULL);
 		if (error)
-			l->n_memories = i;	/* those before are to be mapped again */
+			l->n_memories = i;	/* only those before this one are mapped again */
 	}
 	return error;
 }
@@ -216,7 +216,7 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 	error = map(l, queue->cl, ret_event);
 	if (!error)
 		return CL_SUCCESS;
-	/* The kernel runs; a marker behind it says when it has ended. */
+	/* The kernel runs: a marker after it reports its end. */
 	error = adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
 	if (error) {
 		adsm_cl.clReleaseEvent(kernel);
@@ -233,7 +233,7 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cl_entry *)base };
 	struct adsm_sigset old;
 	cl_event command = NULL;
-	/* What the kernel itself takes may be less, or more than drivers say: enqueueing tells. */
+	/* The kernel's own limit may be lower, or higher than drivers report: enqueueing checks it. */
 	int ret = adsm_driven_check(&device->base, asked, "an OpenCL", device->base.max_threads);
 	cl_int error = CL_SUCCESS;
 

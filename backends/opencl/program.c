@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "options.h"
 
-/* Of kernel modules. The second: quotients and square roots are those of other devices, where the device can. */
+/* Options for kernel modules. The second, if the device supports it: quotients and roots are as on other devices. */
 #define DIALECT_OPTIONS "-cl-std=CL1.2 "
 #define ROUNDED_OPTIONS DIALECT_OPTIONS "-cl-fp32-correctly-rounded-divide-sqrt "
-/* Of source: what kernels take is asked of the driver. */
+/* Option for source: the driver describes the parameters of its kernels. */
 #define SOURCE_OPTIONS "-cl-kernel-arg-info "
 
 /* ---- compiling */
@@ -28,7 +28,7 @@ static bool rounds(const struct adsm_cl_device *device)
 	return config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
 }
 
-/* The options that a compiler is given; NULL: out of memory. */
+/* The options for the compiler; NULL: out of memory. */
 static char *make_options(struct adsm_cl_device *device, const struct adsm_image *image)
 {
 	const char *ours = image->kind == ADSM_IMAGE_MODULE ? rounds(device) ? ROUNDED_OPTIONS : DIALECT_OPTIONS :
@@ -41,7 +41,7 @@ static char *make_options(struct adsm_cl_device *device, const struct adsm_image
 	return options;
 }
 
-/* The compiler refused: an errno, and a sentence with its log. */
+/* The compiler failed: store a sentence with its log, and return an errno. */
 static int build_failed(struct adsm_cl_device *device, cl_program program, cl_int error)
 {
 	char before[160], *log = NULL;
@@ -59,7 +59,7 @@ static int build_failed(struct adsm_cl_device *device, cl_program program, cl_in
 		error == CL_DEVICE_NOT_AVAILABLE ? adsm_cl_error(device, error, "clBuildProgram") : -ENOEXEC;
 }
 
-/* Takes the program; gives it to the caller where its compiling did not fail. */
+/* Compile the program. The caller gets it, or it is released if that fails. */
 static int build(struct adsm_cl_device *device, cl_program program, const char *options, cl_program *ret_program)
 {
 	cl_int error = adsm_cl.clBuildProgram(program, 1, &device->id, options, NULL, NULL);
@@ -125,11 +125,11 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 	return build(device, program, options, ret_program);
 }
 
-/* ---- the cache: what a compiler made of source */
+/* ---- the cache of compiled programs */
 
 #define CACHE { "opencl", adsm_opencl_options.cache }
 
-/* Everything that a compiled program depends on; bytes is NULL when memory ran out. */
+/* Everything that a compiled program depends on; bytes is NULL if memory ran out. */
 static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char *source, size_t size,
 				      const char *options)
 {
@@ -151,7 +151,7 @@ static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char 
 	return key;
 }
 
-/* Some drivers forget the names and kinds of parameters where a program is a binary. */
+/* Some drivers do not know the names and kinds of parameters if a program is a binary. */
 static bool knows_arguments(cl_program program)
 {
 	cl_kernel *kernels;
@@ -213,7 +213,7 @@ static void to_cache(struct adsm_cl_device *device, const struct adsm_cache_key 
 	for (size_t i = 0; i < n; i++)
 		if (devices[i] == device->id && sizes[i])
 			binaries[i] = malloc(sizes[i]);
-	/* Some drivers abort where the size is not exact. */
+	/* Some drivers abort if the size is not exact. */
 	if (!adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, n * sizeof(binaries[0]), binaries, NULL))
 		for (size_t i = 0; i < n; i++)
 			if (binaries[i])
@@ -225,7 +225,7 @@ static void to_cache(struct adsm_cl_device *device, const struct adsm_cache_key 
 static int compile(struct adsm_cl_device *device, const char *source, size_t size, const char *options,
 		   bool arguments, cl_program *ret_program)
 {
-	/* Files that source includes are not in the key; modules have been made one text. */
+	/* Files that source includes are not in the key. Modules are one text, without includes. */
 	bool closed = !arguments || !memmem(source, size, "include", strlen("include"));
 	struct adsm_cache_key key = { NULL, 0, 0 };
 	int ret;
@@ -336,7 +336,7 @@ static int get_kernel(struct adsm_driven_entry *base, const char *name)
 	cl_int error = CL_SUCCESS;
 
 	entry->told = UINT64_MAX;
-	entry->kernel = code->adopted;	/* the only kernel there is */
+	entry->kernel = code->adopted;	/* the only kernel of this code */
 	if (code->program)
 		entry->kernel = adsm_cl.clCreateKernel(code->program, name, &error);
 	if (error == CL_INVALID_KERNEL_NAME)
@@ -440,7 +440,7 @@ static void describe_param(cl_kernel kernel, cl_uint i, struct adsm_param *ret_p
 	adsm_format(ret_param->type, sizeof(ret_param->type), "%s", type);
 	switch (space) {
 	case CL_KERNEL_ARG_ADDRESS_GLOBAL:
-		/* Images are global too, and no pointers. */
+		/* Images are global, too, but not pointers. */
 		ret_param->kind = strchr(type, '*') ? ADSM_ARG_POINTER : ADSM_ARG_NONE;
 		ret_param->access = qualifiers & CL_KERNEL_ARG_TYPE_CONST ? ADSM_ACCESS_IN : 0;
 		break;

@@ -8,8 +8,8 @@
 
 struct adsm_cl_entry {
 	struct adsm_driven_entry base;	/* dialect: a pointer is a buffer and an offset */
-	cl_kernel kernel;		/* NULL: does nothing */
-	uint64_t told;			/* device->memories_changed when the driver was told what this may reach */
+	cl_kernel kernel;		/* NULL: the kernel does nothing */
+	uint64_t told;			/* device->memories_changed when set_reachable() was last called */
 };
 
 struct adsm_cl_code {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* queue.c - command queues: operations counted, and told to be complete by the driver's callbacks. */
+/* queue.c - command queues whose operations have numbers. The driver's callbacks report that they are complete. */
 #include "queue.h"
 
-#define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
-#define POLL_NS 20000			/* between looks at the end of callbacks */
+#define SPIN_NS 10000			/* how long a thread stays awake for the end of a short kernel */
+#define POLL_NS 20000			/* between two checks whether callbacks have ended */
 
-/* An operation has ended; those of a queue may be told out of order. */
+/* An operation has ended. The callbacks of a queue may come in any order. */
 static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
 {
 	struct adsm_cl_queue *queue = slot->queue;
@@ -50,7 +50,7 @@ static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
 	cl_int timed = CL_COMPLETE;
 	uint64_t ns;
 
-	/* Commands behind the timed one need not have failed with it. */
+	/* If the timed command failed, commands after it may have succeeded. */
 	if (slot->timed && status >= 0 &&
 	    !adsm_cl.clGetEventInfo(slot->timed, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(timed), &timed, NULL) &&
 	    timed < 0)
@@ -60,7 +60,7 @@ static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
 	if (slot->timed)
 		adsm_cl.clReleaseEvent(slot->timed);
 	end(slot, status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0, ns);
-	atomic_fetch_add(&queue->told, 1);	/* the queue may be gone now */
+	atomic_fetch_add(&queue->told, 1);	/* now the queue may be destroyed */
 }
 
 int adsm_cl_queue_create(struct adsm_cl_device *device, unsigned number)
@@ -88,7 +88,7 @@ bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue)
 	if (!queue->cl)
 		return true;
 	adsm_cl.clFinish(queue->cl);
-	/* Callbacks use the queue to their end, of which nobody tells. */
+	/* Callbacks use the queue until they return, which the driver does not report: poll. */
 	while (atomic_load(&queue->told) < atomic_load(&queue->base.submitted) &&
 	       !adsm_driven_is_lost(&queue->device->base))
 		adsm_os_sleep_until_ns(adsm_os_now_ns() + POLL_NS);
@@ -127,7 +127,7 @@ static void submit(struct adsm_cl_queue *queue, cl_event event)
 	adsm_cl.clFlush(queue->cl);
 	if (!error)
 		return;
-	/* A driver that cannot tell: then the operation is over before anybody asks. */
+	/* The driver cannot call back: wait here for the end of the operation. */
 	error = adsm_cl.clWaitForEvents(1, &event);
 	told(event, error ? error : CL_COMPLETE, slot);
 }

@@ -6,15 +6,15 @@
 #include "device.h"
 
 int adsm_cl_queue_create(struct adsm_cl_device *device, unsigned number);
-/* Waits for the operations on it; false: callbacks of a lost device are outstanding, and may still come. */
+/* Waits for the operations of the queue. Returns false if callbacks of a lost device may still come. */
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
-/* Wait for a command, where @error, from enqueueing it, is 0. Releases its event. */
+/* If @error, the result of enqueueing a command, is 0: wait for the command, and release its event. */
 cl_int adsm_cl_settle(struct adsm_cl_queue *queue, cl_int error, cl_event event);
 
 /*
- * Begin an operation: wait for room, take the lock; -ENODEV when the device is lost. Then enqueue one or more
- * commands, the last with an event, and end with that. @error: what enqueueing returned; on failure nothing was
- * submitted. The event is released.
+ * Begin an operation: wait for room, and take the lock; -ENODEV if the device is lost. Then enqueue one or more
+ * commands, the last one with an event, and end the operation with this event, which is released. @error: the result of
+ * enqueueing; if that failed, nothing was submitted.
  */
 int adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old);
 void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old);
