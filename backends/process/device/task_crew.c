@@ -2,12 +2,12 @@
 /*
  * task_crew.c - see task_crew.h.
  *
- * Whether any worker runs is known, by a tree in which each node counts those below it in which one does: who waits
- * counts itself out, and is counted in by who wakes it, before. The one that comes to 0 at the root knows that nobody
- * can wake anybody any more: all are at the barrier, or the task is over, or it would wait for ever. The rest of the
- * time workers share only what eight of them share.
+ * A tree shows whether any worker runs. Each node counts its parts that have a running worker. A worker that begins to
+ * wait subtracts itself; the worker that wakes it adds it again before the wake. The worker that brings the root to 0
+ * knows that no worker can wake another one any more: all are at the barrier, or the task is over, or it would wait
+ * forever. At all other times a worker only changes counters that it shares with seven others.
  */
-/* A worker may be on a stack of its own, of which the check of longjmp() thinks that it is a mistake. */
+/* A worker may have a stack of its own, which the check of longjmp() would take for an error. */
 #undef _FORTIFY_SOURCE
 
 #include "task_crew.h"
@@ -21,8 +21,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define FAN 8				/* workers, or nodes, below a node of the tree */
-#define N_LEVELS 4			/* FAN to that power is enough */
+#define FAN 8				/* number of workers, or nodes, below a node of the tree */
+#define N_LEVELS 4			/* FAN to this power is at least the number of workers */
 #define N_NODES (ADSM_TASK_WORKERS_MAX / FAN * 2)
 
 struct adsm_task adsm_task;
@@ -31,7 +31,7 @@ _Thread_local struct adsm_task_thread *adsm_task_mine;
 
 static pthread_mutex_t failing = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- who runs */
+/* ---- which workers run */
 
 static struct {
 	_Alignas(64) _Atomic uint32_t running;
@@ -95,7 +95,7 @@ bool adsm_task_spins(uint64_t *until)
 	return now < *until;
 }
 
-/* ---- what is recorded */
+/* ---- records of waits */
 
 uint64_t adsm_task_since(void)
 {
@@ -119,7 +119,7 @@ void adsm_task_waited(struct adsm_task_thread *self, uint64_t since, uint32_t wh
 		adsm_task_hot_add(self->hot, (struct adsm_task_hot){ ns, what & ~(uint32_t)ADSM_TASK_HANDED, 1 });
 }
 
-/* ---- bad ends */
+/* ---- failures */
 
 void adsm_task_fail(int error, const char *format, ...)
 {
@@ -213,7 +213,7 @@ static void fail_deadlock(void)
 	adsm_task_fail(-EDEADLK, "%s", text);
 }
 
-/* ---- the barrier, and what else it may be that nobody runs */
+/* ---- the barrier, and the other reasons why no worker runs */
 
 void adsm_task_all_stopped(void)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task_crew.h - the workers of the task that runs: which of them do, what becomes of all when none does, or when one
- * does what it may not.
+ * task_crew.h - the workers of the running task: which of them run, what happens if none runs, and errors of workers.
  */
 #ifndef ADSM_PROCESS_TASK_CREW_H
 #define ADSM_PROCESS_TASK_CREW_H
@@ -11,27 +10,27 @@
 
 #include <setjmp.h>
 
-#define ADSM_TASK_OWNER 0xfffu		/* in a lock's word: who has it, from 1; 0: nobody */
-#define ADSM_TASK_FAILED 0x80000000u	/* in .left of the task: it has, and who waits for the end is to look again */
+#define ADSM_TASK_OWNER 0xfffu		/* in a lock's word: the id of the worker that holds it; 0: none */
+#define ADSM_TASK_FAILED 0x80000000u	/* in task.left: it has failed; the thread that waits checks again */
 
 /* Why a worker is woken. */
 enum { ADSM_TASK_TRY = 1, ADSM_TASK_LEAVE = 2 };
 
-struct adsm_task_thread {		/* a worker, and its thread, which stays for later tasks */
+struct adsm_task_thread {		/* a worker and its thread, which later tasks use again */
 	_Alignas(64) struct adsm_task_worker base;
-	uint32_t id;			/* index + 1: what a lock's word says */
+	uint32_t id;			/* index + 1, as in a lock's word */
 	uint32_t number;		/* for messages: its index among the workers of all processes */
 	uint64_t counts[ADSM_TASK_N_COUNTS], n_unlocks;	/* of this worker in this task */
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
-	struct adsm_task_thread *next;	/* in the queue of a lock, and under its mutex */
+	struct adsm_task_thread *next;	/* in the queue of a lock, under its mutex */
 	_Atomic uint32_t waits_for;
 	const _Atomic uint32_t *_Atomic lock_word;	/* of the lock that it waits for */
 	_Alignas(64) _Atomic uint32_t wake;	/* futex; ADSM_TASK_TRY and so on */
-	_Atomic uint32_t go;		/* futex: the number of the task it is to run */
+	_Atomic uint32_t go;		/* futex: the number of the task that it runs next */
 	jmp_buf leave;
 };
 
-struct adsm_task {			/* the one that runs */
+struct adsm_task {			/* the running task */
 	const struct adsm_pool_launch *launch;
 	const char *name;
 	uint32_t n;
@@ -40,12 +39,12 @@ struct adsm_task {			/* the one that runs */
 	char *text;
 	uint64_t n_barriers;
 	_Alignas(64) _Atomic uint32_t failed;
-	_Alignas(64) _Atomic uint32_t barrier;	/* futex: how many have been passed */
-	_Atomic uint32_t sleepers;	/* at the barrier */
-	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not yet done; ADSM_TASK_FAILED */
+	_Alignas(64) _Atomic uint32_t barrier;	/* futex: number of barriers that were passed */
+	_Atomic uint32_t sleepers;	/* workers that sleep at the barrier */
+	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not done, ADSM_TASK_FAILED */
 	_Atomic uint32_t n_ended, n_in_locks;
-	_Atomic uint32_t *running;	/* how many have not stopped, for who looks on from outside, if anybody */
-	void (*_Atomic wake_others)(void);	/* those who sleep for what the task has not; NULL: there are none */
+	_Atomic uint32_t *running;	/* number of workers that have not stopped; NULL: no process reads it */
+	void (*_Atomic wake_others)(void);	/* wakes workers that wait for something outside; may be NULL */
 };
 
 extern struct adsm_task adsm_task;
@@ -53,7 +52,7 @@ extern struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
 /* The worker of the calling thread; NULL: the thread is not a worker's. */
 extern _Thread_local struct adsm_task_thread *adsm_task_mine;
 
-/* The task has failed, for the first reason given: its workers leave. "task 'name': " is put before. */
+/* Let the task fail: all workers leave. Only the first error counts. Its text begins with "task 'name': ". */
 void adsm_task_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for an error of the calling worker: the text begins with "worker N ", too. The worker leaves. */
 _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const char *format, ...)
@@ -71,25 +70,25 @@ void adsm_task_tell_deadlock(uint32_t n, struct adsm_task_seen (*see)(uint32_t w
 			     char ret_text[ADSM_PROCESS_TEXT]);
 /* As adsm_task_fail(), for a worker that waits for something outside the task. The text lists stopped workers, too. */
 void adsm_task_fail_waiting(int error, const char *text);
-/* Until who says so has told all, who may be another thread. */
+/* Wait until the thread that lets the task fail has woken all workers. */
 void adsm_task_failed_wait(void);
 /* The calling worker leaves the task that has failed. */
 _Noreturn void adsm_task_leave(struct adsm_task_thread *self);
 /*
- * The calling worker, to be woken by another one, waits from now on; and another one goes on: said by who wakes it,
- * before. So nobody runs only when nobody can be woken any more: true to who came last.
+ * Stop: from now on the calling worker waits until another worker wakes it. Go: @other runs again; the caller wakes it
+ * after this. So no worker runs only if no worker can be woken any more. The last worker that stops gets true.
  */
 bool adsm_task_stop(struct adsm_task_thread *self);
 void adsm_task_go(struct adsm_task_thread *other);
-/* What to do then. Returns where all were at the barrier, which is passed; else the task has failed. */
+/* Call this after adsm_task_stop() has returned true: all workers pass the barrier, or the task fails or is over. */
 void adsm_task_all_stopped(void);
-/* Is it still worth to stay awake? *@until, when not, starts as 0. */
+/* Should the worker stay awake any longer? *@until is 0 before the first call. */
 bool adsm_task_spins(uint64_t *until);
-/* When something begins that is to be recorded; 0 where nothing is. */
+/* The time at which a wait begins; 0 if waits are not recorded. */
 uint64_t adsm_task_since(void);
 /* Record that the calling worker has waited since @since. @what: as in struct adsm_task_wait. */
 void adsm_task_waited(struct adsm_task_thread *self, uint64_t since, uint32_t what);
-/* All run. */
+/* Count all workers as running. */
 void adsm_task_start(void);
 /* The calling worker waits for all others at the barrier. */
 void adsm_task_barrier(struct adsm_task_worker *worker);

@@ -16,7 +16,7 @@ struct adsm_seen {			/* the part of one node */
 	uint32_t n_workers, n_waits, n_words;
 	struct adsm_hcrc_in_vain in_vain;
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
-	/* Elsewhere: as many; and which pages were written to, as adsm_hcrc_sharing_written() has it. */
+	/* In other memory: these numbers of entries; and the written pages, as in adsm_hcrc_sharing_written(). */
 	const struct adsm_span *workers;
 	const struct adsm_task_wait *waits;
 	const uint64_t *written;

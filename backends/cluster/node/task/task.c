@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.c - see task.h. Workers see copies of device memory: each node has pages of its own while a task runs, and none
- * else of its memory is touched. On node 0 a page comes there when it is first asked for, with a second copy; in the
- * end what differs from that goes to device memory, byte by byte. So what the application does meanwhile to objects of
- * its own, which may lie beside others in a page, is not lost.
+ * task.c - see task.h. Workers use copies of device memory: while a task runs, each node has separate memory for pages,
+ * and the rest of its memory does not change. Node 0 fills a page there when it is first requested, and keeps a second
+ * copy. At the end it compares both, and writes only the bytes that differ to device memory. So changes that the
+ * application makes meanwhile to other objects in the same page are not lost.
  */
 #include "task.h"
 
@@ -27,44 +27,44 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LEAVE_NS UINT64_C(8000000000)	/* so long may a worker of a task that has failed compute */
+#define LEAVE_NS UINT64_C(8000000000)	/* how long a worker may compute after its task has failed */
 
-struct begin {				/* the offsets of arguments follow, then these */
+struct begin {				/* the offsets of the arguments follow, then the arguments */
 	uint32_t kernel, n_args, arg_bytes;
 	uint32_t n_workers, n_pages, counted;
 	uint32_t grid[3], block[3];
 };
 
 struct done {
-	int32_t error;			/* what a worker of this node has done: */
+	int32_t error;			/* of the worker of this node that let the task fail */
 	char text[ADSM_PROCESS_TEXT];
-	uint64_t ns;			/* that its part took */
+	uint64_t ns;			/* duration of the node's part */
 	struct adsm_task_costs costs;
 	struct adsm_worker_left left[ADSM_HCRC_WORKERS_MAX];
-};					/* where it is counted, a struct adsm_seen follows */
+};					/* if the task is counted, a struct adsm_seen follows */
 
 static struct {
 	const struct adsm_node_words *words;
-	uint32_t cache;			/* pages of a worker's */
-	/* The one that runs. */
+	uint32_t cache;			/* pages in a worker's cache */
+	/* The running task. */
 	bool running;
-	struct adsm_letter letter;	/* another node's: the arguments are in it */
+	struct adsm_letter letter;	/* on other nodes than 0: it contains the arguments */
 	struct adsm_process_slot slot;
 	struct adsm_pool_launch launch;
 	struct begin begin;
-	uint8_t *memory;		/* its pages */
+	uint8_t *memory;		/* the pages of this node */
 	size_t size;
-	/* Node 0: the pages that are there, which, and as they came. */
+	/* Node 0: the second copies; which pages are filled, as flags and as a list. */
 	uint8_t *original, *is_filled;
 	uint32_t *filled, n_filled;
 	int n_done;
 	struct adsm_span parts[ADSM_HCRC_NODES_MAX];
 	uint64_t start_ns;
-	uint64_t failed_ns;		/* when it had; 0: it has not */
+	uint64_t failed_ns;		/* when the task failed; 0: it has not failed */
 	struct done sum;
 	struct adsm_worker_left left[ADSM_HCRC_NODES_MAX * ADSM_HCRC_WORKERS_MAX];
-	struct adsm_task_record *record;	/* all workers', for the application */
-	uint8_t *heap;			/* what is in it between tasks */
+	struct adsm_task_record *record;	/* of all workers, for the application */
+	uint8_t *heap;			/* its contents between tasks */
 } task;
 
 bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, size_t size)
@@ -84,7 +84,7 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 
 /* ---- a node's part */
 
-/* Node @rank has those from *ret_first on. */
+/* The number of workers of node @rank; *ret_first: the first of them. */
 static uint32_t interval(int rank, uint32_t *ret_first)
 {
 	const uint64_t n = task.begin.n_workers, nodes = (uint64_t)adsm_comm.n, r = (uint64_t)rank;
@@ -111,7 +111,7 @@ static uint8_t *source_of(uint32_t page)
 		task.heap + (page - task.begin.n_pages) * size;
 }
 
-/* On node 0: the page is asked for. */
+/* On node 0: the page is requested. */
 static void fill(void *arg, uint32_t page)
 {
 	const size_t size = task.words->task.page, offset = page * size;
@@ -175,14 +175,14 @@ static void end_pages(void)
 	munmap(task.filled, n_all_pages() * sizeof(*task.filled));
 }
 
-/* All that a node has to know is in task.begin and the slot. */
+/* task.begin and the slot describe the task. */
 static void begin_part(const uint8_t *args)
 {
 	struct adsm_workers_part part = {
 		.launch = &task.launch, .kernel = task.begin.kernel, .n_all = task.begin.n_workers,
 		.begin = task.words->base,
 		.end = task.words->base + (uint64_t)task.begin.n_pages * task.words->task.page,
-		/* Nothing is mapped for it: only caches have its addresses. */
+		/* Nothing is mapped at the heap's addresses: only caches use them. */
 		.heap = task.words->base + task.words->size,
 		.args = args, .arg_bytes = task.begin.arg_bytes, .counted = task.begin.counted,
 	};
@@ -216,7 +216,7 @@ static void end_part(struct done *ret_done, struct adsm_seen *ret_seen)
 	task.running = false;
 }
 
-/* Has it, on this node? @ret_status: of the task. */
+/* Has the task ended on this node? @ret_status: its status. */
 static bool has_ended(int *ret_status)
 {
 	if (!adsm_hcrc_node_has_ended(ret_status))
@@ -280,7 +280,7 @@ bool adsm_node_task_look(bool *ret_found)
 
 /* ---- node 0 */
 
-/* What the parts say becomes one: the first that has done something wrong says what. */
+/* Combine the results of the nodes. The first error counts. */
 static void add_done(int rank, const struct done *done, const struct adsm_seen *seen)
 {
 	struct done *sum = &task.sum;
@@ -293,7 +293,7 @@ static void add_done(int rank, const struct done *done, const struct adsm_seen *
 		memcpy(sum->text, done->text, sizeof(sum->text));
 	}
 	memcpy(&task.left[first], done->left, n * sizeof(*done->left));
-	/* By this node's clock, on which it is known when it heard of it. */
+	/* By this node's clock: the part ended when this node got the message. */
 	task.parts[rank] = (struct adsm_span){ adsm_os_now_ns() - done->ns, done->ns };
 	for (size_t i = 0; i < sizeof(sum->costs) / sizeof(*counts); i++)
 		counts[i] += more[i];
@@ -337,7 +337,7 @@ static void send_begin(const struct adsm_process_slot *slot, const uint8_t *args
 	adsm_comm_send(-1, ADSM_TAG_TASK_BEGIN, out.data, out.n);
 }
 
-/* A worker that computes on when its task has failed nobody can end, but with all else. */
+/* A worker that does not stop after its task has failed can only be ended together with the cluster. */
 static void check_time(int status)
 {
 	if (!task.failed_ns || adsm_os_now_ns() - task.failed_ns < LEAVE_NS)
@@ -388,7 +388,7 @@ static void write_page(uint32_t page, struct adsm_cluster_shared *shared)
 }
 
 /*
- * What has been written goes to device memory. The heap is as it was before a task that has failed: what is known of it
+ * Write changed bytes to device memory. If the task has failed, the heap keeps its earlier contents: its administration
  * may be half written.
  */
 static void write_back(int status, struct adsm_cluster_shared *shared)
@@ -409,7 +409,7 @@ static struct adsm_task_seen see(uint32_t worker)
 	return seen;
 }
 
-/* A worker has released a lock that it does not have. Name the worker that has it, if there is one. */
+/* A worker has released a lock that it does not hold. Name the worker that holds it, if there is one. */
 static void say_owner(char ret_text[ADSM_PROCESS_TEXT])
 {
 	uint32_t worker = 0, holder;
@@ -438,7 +438,7 @@ static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 		say_owner(ret_text);
 }
 
-/* How they shared pages. */
+/* Record how the workers shared pages. */
 static void tell_sharing(struct adsm_cluster_shared *shared)
 {
 	const uint64_t page = task.words->task.page;
@@ -457,7 +457,7 @@ static void tell_sharing(struct adsm_cluster_shared *shared)
 	adsm_sharing_add(&shared->sharings, &call);
 }
 
-/* So many pages there are from the arena's start to the last object's end. */
+/* The number of pages from the arena's start to the end of the last object. */
 static uint32_t count_pages(void)
 {
 	const struct adsm_runs *objects = adsm_pages_objects();
@@ -493,7 +493,7 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	task.begin = (struct begin){
 		.kernel = slot->kernel, .n_args = slot->n_args, .arg_bytes = slot->arg_bytes,
 		.n_workers = (uint32_t)slot->n_blocks, .n_pages = count_pages(),
-		/* To count loads and stores takes much of the time that is counted by virtual.h. */
+		/* Counting loads and stores would take much of the time that virtual.h measures. */
 		.counted = slot->counted && !task.words->virtual,
 	};
 	memcpy(task.begin.grid, slot->grid, sizeof(slot->grid));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/task/task.h - tasks of a cluster: node 0 tells all others, on each node some of the workers run (workers.h),
- * and what they store is kept consistent by hcrc_node.h. The communication thread's.
+ * node/task/task.h - tasks of a cluster. Node 0 starts a task on all nodes. On each node some of the workers run
+ * (workers.h), and hcrc_node.h keeps their pages consistent. Only the communication thread calls these functions.
  */
 #ifndef ADSM_CLUSTER_TASK_H
 #define ADSM_CLUSTER_TASK_H
@@ -12,35 +12,36 @@
 #include "cluster/node/options.h"
 #include "workers.h"
 
-/* What a task has cost, all nodes together. */
+/* The costs of a task, summed over all nodes. */
 struct adsm_task_costs {
 	struct adsm_hcrc_counts hcrc;
 	struct adsm_workers_counts workers;
 	uint64_t n_workers, n_barriers, virtual_ns;
 };
 
-/* At the start, where nodes run tasks. False: a local store has no room, and *ret_text says for what. */
+/* Call this at the start if nodes run tasks. Returns false, with a text, if a local store is too small. */
 bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, size_t size);
 
 /* ---- node 0 */
 
 /*
- * A task, whole. All that the application has done to objects is known to adsm_pages_objects(). @look: called between
- * two looks for letters. What was written is in device memory, and told to @shared as if the application had done it.
- * What its workers did is in *ret_record, if it is counted. 0, or a negative errno with a sentence.
+ * Run a task to its end. adsm_pages_objects() must know all objects of the application. @look: called between two
+ * checks for letters. Afterwards the workers' stores are in device memory, and marked in @shared as if the application
+ * had written them. *ret_record: what the workers did, if the task is counted. Returns 0, or a negative errno with a
+ * text.
  */
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
 		       void (*look)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
 		       char ret_text[ADSM_PROCESS_TEXT]);
 
-/* When each node had its part of the last one. */
+/* When each node ran its part of the last task. */
 const struct adsm_span *adsm_node_task_parts(void);
 
 /* ---- any node */
 
-/* A letter of a task; false: it is none. *letter is taken where it has to stay: then it has no data any more. */
+/* Process a letter. Returns false if it belongs to no task. If the letter must stay, its data is taken from *letter. */
 bool adsm_node_task_letter(struct adsm_letter *letter);
-/* As struct adsm_node_calls has it. */
+/* The function look_for_task of struct adsm_node_calls. */
 bool adsm_node_task_look(bool *ret_found);
 
 #endif

@@ -29,7 +29,7 @@
 struct worker {
 	struct adsm_task_worker base;	/* for the kernel: its index counts the workers of all nodes */
 	struct adsm_task_thread *thread;
-	uint32_t *locks;		/* that it has */
+	uint32_t *locks;		/* that it holds */
 	uint32_t n_locks, room;
 	uint32_t waits_for;		/* as in task_crew.h */
 	bool gives_back;		/* it released the lock waits_for without holding it */
@@ -39,7 +39,7 @@ static struct {
 	struct adsm_copies_cores cores;
 	void (*wake)(void);
 	struct worker all[ADSM_HCRC_WORKERS_MAX];
-	/* The task that runs. */
+	/* The running task. */
 	struct adsm_workers_part part;
 	struct adsm_hcrc_memory memory;
 	int status;
@@ -49,7 +49,7 @@ static struct {
 	_Atomic bool done;
 } workers;
 
-/* ---- what a worker asks, and how it may be left */
+/* ---- requests of workers, and leaving */
 
 static struct worker *worker_of(struct adsm_task_worker *base)
 {
