@@ -110,7 +110,7 @@ int adsm_driven_event_query(struct adsm_device *base, struct adsm_device_event e
 	if (atomic_load(&queue->done) >= event.seq) {
 		int status = atomic_load(&adsm_driven_end_of(queue, event.seq)->status);
 
-		/* Of operations long gone only this is known; rather a failure too many than one too few. */
+		/* The results of old operations are not kept. Then report a failure rather than miss one. */
 		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
 		if (is_kept(queue, event.seq))
 			*ret_status = status;

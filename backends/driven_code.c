@@ -30,7 +30,7 @@ void adsm_driven_code_destroy(struct adsm_driven_code *code)
 	free(code);
 }
 
-/* What a compiling thread is told. */
+/* The arguments of a compiling thread. */
 struct order {
 	int (*load)(struct adsm_driven_code *code, const struct adsm_image *image);
 	struct adsm_driven_code *code;

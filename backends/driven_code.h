@@ -20,13 +20,15 @@ struct adsm_driven_code {
 	struct adsm_driven_entry *entries;
 };
 
-/* @size: bytes of the backend's own, which are 0. NULL: out of memory. */
+/* @size: bytes of the backend's structure, which is cleared. Returns NULL if out of memory. */
 struct adsm_driven_code *adsm_driven_code_create(struct adsm_device *device, size_t size);
-/* The memory of the code and of its kernels: what the driver has of them is gone. */
+/* Free the memory of the code and of its kernels. The driver's handles must be released before. */
 void adsm_driven_code_destroy(struct adsm_driven_code *code);
 
-/* Slots of struct adsm_backend. @load fills the backend's part of a code, in a thread for compilers; @get that of a
- * kernel, with signals blocked. Where they fail there is nothing of the driver's to undo. */
+/*
+ * Slots of struct adsm_backend. @load fills the backend's part of a code, in a thread for compilers. @get fills that of
+ * a kernel, with signals blocked. If they fail, they leave no handles of the driver.
+ */
 int adsm_driven_module_load(struct adsm_device *device, const struct adsm_image *image, size_t size,
 			    int (*load)(struct adsm_driven_code *code, const struct adsm_image *image),
 			    struct adsm_code **ret_code);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs.c - what launches have cost a cluster: node 0 writes it down for each that is counted (shared.h), and here it
- * is read; and what would help a kernel whose exchange costs more than its work.
+ * costs.c - the costs of launches on a cluster. Node 0 records them for each counted launch (shared.h); the functions
+ * here read them, and advise on kernels whose exchange takes longer than their work.
  */
 #include "costs.h"
 
@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define FEW 10				/* less than a tenth is no matter */
-#define LITTLE_NS 1000000		/* of work: messages of a launch alone take some of that */
+#define FEW 10				/* less than one part in this number does not matter */
+#define LITTLE_NS 1000000		/* of work: the messages of a launch alone take a part of that */
 #define MATTERS_NS 1000000		/* of all exchanges */
 
 static const struct adsm_cluster_shared *shared_of(struct adsm_device *device)
@@ -22,7 +22,7 @@ static const struct adsm_cluster_shared *shared_of(struct adsm_device *device)
 	return (const struct adsm_cluster_shared *)((struct adsm_process_device *)device)->shared->extra;
 }
 
-/* What node 0 has written of a launch; NULL: one node that tracks nothing is as a cpu device is. */
+/* The costs that node 0 recorded for a launch; NULL: none, as from one node that tracks nothing. */
 static const struct adsm_cluster_costs *find(struct adsm_device *device, struct adsm_device_event event)
 {
 	const struct adsm_cluster_costs *costs = &shared_of(device)->costs[(event.seq - 1) % ADSM_PROCESS_SLOTS];
@@ -30,7 +30,7 @@ static const struct adsm_cluster_costs *find(struct adsm_device *device, struct 
 	return costs->seq == event.seq && costs->counted ? costs : NULL;
 }
 
-/* Of one node alone: when it ran, and how long. */
+/* For one node alone: when it ran, and for how long. */
 static int find_alone(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span)
 {
 	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;
@@ -60,7 +60,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 	}
 	memcpy(ret_values, costs->values, sizeof(costs->values));
 	*ret_start_ns = costs->start_ns;
-	/* After reading: is it still among those that are known? */
+	/* Check after reading that the slot still belongs to the launch. */
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
@@ -69,7 +69,7 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 {
 	const struct adsm_cluster_costs *costs = find(device, event);
 
-	/* Workers of tasks come behind the nodes. */
+	/* Workers of tasks come after the nodes. */
 	if (i >= shared_of(device)->n_nodes)
 		return adsm_process_of_part(device, event, i - shared_of(device)->n_nodes, ret_times);
 	*ret_times = (struct adsm_part_times){ .work.ns = 0 };
@@ -126,7 +126,7 @@ static uint64_t work_of(const struct adsm_kernel_costs *costs)
 	return work > fetch ? work - fetch : 0;
 }
 
-/* Figures are of all calls; they say why, and what follows from it. */
+/* Append each cause with its numbers, over all calls, and what would help. */
 static void say_causes(char *text, size_t size, const struct adsm_kernel_costs *costs, uint32_t n_nodes)
 {
 	const uint64_t *v = costs->values, modified = v[ADSM_CLUSTER_PAGES_MODIFIED];
@@ -168,7 +168,7 @@ static void advise_task(struct adsm_device *device, const char *task, const stru
 	const struct adsm_sharing_counts sharing = ADSM_SHARING_COUNTS(ADSM_CLUSTER, v);
 
 	*text = '\0';
-	/* Many are waited for as they come from the manager: that is worth to be told by the time that it takes. */
+	/* Most waits are for locks that come from the manager: only the time of waits counts. */
 	if (locks.work_ns && locks.wait_ns >= locks.work_ns / FEW)
 		adsm_process_advise_locks(device, task, &locks, text, size);
 	if (*text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* costs.h - what a cluster counts itself of launches, as the library asks for it. */
+/* costs.h - the costs of launches that a cluster itself counts. */
 #ifndef ADSM_CLUSTER_COSTS_H
 #define ADSM_CLUSTER_COSTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nvrtc.c - CUDA C++ to code of a device, by the toolkit's run-time compiler (NVRTC) or from the cache. Its functions
- * are declared anew here: building needs no toolkit.
+ * nvrtc.c - compiles CUDA C++ to code of a device, by the toolkit's run-time compiler (NVRTC), or takes it from the
+ * cache. NVRTC's functions are declared here, so the build needs no toolkit.
  */
 #include "nvrtc.h"
 
@@ -48,7 +48,7 @@ struct compiler {
 	void *library;
 	char file[PATH_MAX];		/* the library's */
 	int major, minor;
-	int archs[ARCHS_MAX], n_archs;	/* 0: the library does not say */
+	int archs[ARCHS_MAX], n_archs;	/* n_archs is 0: unknown */
 };
 
 static const struct adsm_driven_function functions[] = {
@@ -91,7 +91,7 @@ static void *open_library(void)
 	return library;
 }
 
-/* A library's functions and version; -ENOTSUP where it is no NVRTC. */
+/* Find the library's functions and version. Returns -ENOTSUP if it is not NVRTC. */
 static int look_up(struct compiler *compiler)
 {
 	const char *missing = adsm_driven_functions(compiler->library, functions, N(functions), compiler);
@@ -161,7 +161,7 @@ static bool names_target(const char *option)
 	return !strncmp(option, "--gpu-architecture", 18) || !strncmp(option, "-arch", 5);
 }
 
-/* The device's own architecture, or the newest that the compiler knows below: PTX of that the driver takes. */
+/* The device's own architecture, or the newest older one that the compiler supports: the driver accepts its PTX. */
 static int choose_target(const struct compiler *compiler, int capability, char *ret_target, size_t size)
 {
 	int best = compiler->n_archs ? 0 : capability;
@@ -213,7 +213,7 @@ static int failed(const struct compiler *compiler, int error, const char *what)
 			 compiler->major, compiler->minor, what, compiler->nvrtcGetErrorString(error));
 }
 
-/* The compiler refused: an errno, and a sentence with its log. */
+/* The compiler failed: store a sentence with its log, and return an errno. */
 static int refused(const struct compiler *compiler, nvrtcProgram program, int error)
 {
 	char before[160], *log = NULL;
@@ -230,7 +230,7 @@ static int refused(const struct compiler *compiler, nvrtcProgram program, int er
 	return error == NVRTC_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENOEXEC;
 }
 
-/* A cubin where one was made, which is with sm_ for a target; else PTX. Ends with a NUL in any case. */
+/* Get the cubin, which exists for targets sm_…, or else the PTX. A NUL follows in both cases. */
 static int take_image(const struct compiler *compiler, nvrtcProgram program, char **ret_image, size_t *ret_size)
 {
 	bool cubin = compiler->nvrtcGetCUBINSize && compiler->nvrtcGetCUBIN;
@@ -270,7 +270,7 @@ static int compile(const struct compiler *compiler, const char *text, const stru
 	return ret;
 }
 
-/* Everything that a compiled module depends on, also which compiler it is: a double makes other things. */
+/* Everything that a compiled module depends on, also the compiler's file: a double of NVRTC has other output. */
 static struct adsm_cache_key make_key(const struct compiler *compiler, const struct arguments *arguments,
 				      const char *text)
 {
@@ -330,7 +330,7 @@ static int make_image(const struct compiler *compiler, const char *text, const s
 	bool closed = !includes(text);
 	int ret;
 
-	/* Files that text includes are not in the key; modules have been made one text. */
+	/* The key does not contain files that the text includes. Modules are one text, without includes. */
 	for (int i = 0; i < arguments->n; i++)
 		closed &= !strstr(arguments->items[i], "include");
 	if (closed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/costs.c - what tasks have cost a device process, as it has counted in their slots. */
+/* process/costs.c - the costs of tasks in a device process, which the process counts in the slots of launches. */
 #include "costs.h"
 
 #include "base/log.h"
@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define FEW 10				/* a tenth is worth to be told */
+#define FEW 10				/* advise from one part in this number on */
 #define MANY 1000			/* waits */
 #define LONG_NS 10000000
-#define NAMED 3				/* of locks */
+#define NAMED 3				/* maximum number of locks that the advice names */
 
 static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
 		     uint64_t *ret_start_ns)
@@ -24,11 +24,11 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 
 	memcpy(ret_values, slot->counts, sizeof(slot->counts));
 	*ret_start_ns = slot->start_ns;
-	/* After reading: is it still among those that are known? */
+	/* Check after reading that the slot still belongs to the launch. */
 	return task ? adsm_process_event_elapsed(device, event, &ns) : -EINVAL;
 }
 
-/* Its record, as long as the launch is among those that are known, which is to be asked after reading. */
+/* The launch's record. After reading it, the caller checks that the slot still belongs to the launch. */
 static const struct adsm_task_record *record_of(struct adsm_device *device, struct adsm_device_event event,
 						uint64_t *ret_n_workers)
 {
@@ -84,7 +84,7 @@ bool adsm_process_part_name(struct adsm_device *device, unsigned i, char ret_nam
 	return i < device->caps.max_workers;
 }
 
-/* What was waited for in those of its calls that are still known. */
+/* Find the locks with the longest waits in calls of the kernel whose slots still exist. */
 static void find_hot(struct adsm_device *device, const char *kernel, struct adsm_task_hot ret_hot[ADSM_TASK_HOT])
 {
 	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/costs.h - what a device process counts of tasks. */
+/* process/costs.h - the costs of tasks that a device process counts. */
 #ifndef ADSM_PROCESS_COSTS_H
 #define ADSM_PROCESS_COSTS_H
 
@@ -11,18 +11,18 @@
 	.of = KIND##_##upper == KIND##_READ_MISSES ? "reads" : \
 		KIND##_##upper == KIND##_WRITE_MISSES || KIND##_##upper == KIND##_UPGRADES ? "writes" : NULL }
 
-/* Of a backend whose devices run tasks, and count nothing of other launches. */
+/* For backends whose devices run tasks, and count nothing for other launches. */
 extern const struct adsm_cost_ops adsm_process_costs;
-/* Of tasks: workers are parts; where the device writes records of them. */
+/* For tasks on devices that record what workers do. The parts are workers. */
 int adsm_process_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_times *ret_times);
 bool adsm_process_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
 int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_wait *ret_wait);
-/* For a backend whose parts have no memory of their own. */
+/* For backends whose parts have no memory of their own. */
 int adsm_process_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			  struct adsm_part_moves *ret_moves);
-/* What there is to say of a task's locks, of which so many were waited for; "": nothing. */
+/* Write advice on a task's locks; "" if there is none. */
 struct adsm_process_locks { uint64_t n, waits, wait_ns, work_ns; };
 #define ADSM_PROCESS_LOCKS(KIND, values) { \
 	(values)[KIND##_LOCKS], (values)[KIND##_LOCK_WAITS], (values)[KIND##_LOCK_WAIT_NS], (values)[KIND##_WORK_NS] }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* costs.c - what launches have cost on a scratchpad device, which has written it down (shared.h). */
+/* costs.c - the costs of launches that a scratchpad device recorded (shared.h), and advice. */
 #include "costs.h"
 
 #include "base/log.h"
@@ -33,7 +33,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 	for (int i = 0; i < ADSM_SCRATCHPAD_N_COUNTS; i++)
 		ret_values[i] = atomic_load(&costs->values[i]);
 	*ret_start_ns = costs->start_ns;
-	/* After reading: is it still among those that are known? */
+	/* Check after reading that the slot still belongs to the launch. */
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
@@ -50,7 +50,7 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	return 0;
 }
 
-/* Parts are cores, then their misses, then their code. */
+/* The parts are the cores, then the misses of each core, then the code of each core. */
 static int of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		    struct adsm_part_moves *ret_moves)
 {
@@ -77,9 +77,9 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return true;
 }
 
-/* ---- advice on caches: what others of the same size would have moved */
+/* ---- advice on caches: what other caches of the same size would have moved */
 
-/* So many bytes less, and a tenth. */
+/* Is the difference at least 64 KiB and a tenth? */
 static bool matters(uint64_t now, uint64_t less)
 {
 	return now - less >= (uint64_t)64 << 10 && now - less >= now / 10;
@@ -127,7 +127,7 @@ static void advise_cache(struct adsm_device *device, const struct adsm_scratchpa
 
 /* ---- advice on code in partitions: what other settings would have loaded */
 
-/* What is changed of what there is now; the victim entry, too, where it would take a sub-buffer's room. */
+/* Which settings change. A different victim entry also changes an automatic number of sub-buffers. */
 struct changes { bool buffers, policy, victim; };
 
 static struct changes changes_to(const struct adsm_scratchpad_overlays *options, uint32_t buffers,
@@ -142,7 +142,7 @@ static struct changes changes_to(const struct adsm_scratchpad_overlays *options,
 	};
 }
 
-/* The fewest bytes, by no more transfers; of such as have the same the one for which least is changed. */
+/* Find the setting with the fewest bytes and no more transfers; among equals, the one with the fewest changes. */
 static bool find_setting(const struct adsm_scratchpad_shared *shared, const struct adsm_scratchpad_replayed *replayed,
 			 unsigned *ret_i)
 {
@@ -193,7 +193,7 @@ static void advise_code(struct adsm_device *device, const struct adsm_scratchpad
 	}
 	if (changes.victim)
 		adsm_append(text, size, "%sADSM_SCRATCHPAD_VICTIM=%s", and, setting.victim ? "on" : "off");
-	/* Which core gets which blocks may be otherwise next time. */
+	/* With several cores, another run may distribute the blocks differently. */
 	adsm_append(text, size, " they would load %s %lu, %lu bytes", shared->n_cores == 1 ? "exactly" : "about",
 		    replayed->loads[best].n, replayed->loads[best].bytes);
 }

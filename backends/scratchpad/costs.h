@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* costs.h - what a scratchpad device counts itself of launches, as the library asks for it. */
+/* costs.h - the costs of launches that a scratchpad device itself counts. */
 #ifndef ADSM_SCRATCHPAD_COSTS_H
 #define ADSM_SCRATCHPAD_COSTS_H
 

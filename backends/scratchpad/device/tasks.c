@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tasks.c - see tasks.h. Workers, locks, barriers and their errors are those of any device process (task.h); here is
- * what a worker's core does before and after each of them. Workers' cores are others than those of kernels, of which
- * none runs meanwhile: so neither has to be laid out anew.
+ * tasks.c - see tasks.h. Workers, locks, barriers and their errors are those of any device process (task.h). This file
+ * has what a worker's core does before and after each of them. Workers have other cores than kernels, so the layout of
+ * a core never changes. No kernel runs at the same time as a task.
  */
 #include "tasks.h"
 
@@ -29,22 +29,22 @@ static struct {
 	struct adsm_scratchpad_shared *shared;
 	struct adsm_cache_memory memory;
 	unsigned n_cores;
-	char does_not_fit[ADSM_PROCESS_TEXT];	/* "": it does */
+	char does_not_fit[ADSM_PROCESS_TEXT];	/* "": tasks fit */
 	/* Since the first task. */
 	struct adsm_crc crc;
 	struct adsm_lent heap;		/* memory of ADSM_TASK_ALLOC; plain pointers cannot access it */
 	struct adsm_copies_cores cores;
-	struct adsm_scratchpad_costs *costs;	/* of the one that runs; NULL: it is not counted */
+	struct adsm_scratchpad_costs *costs;	/* of the running task; NULL: it is not counted */
 } tasks;
 
-static struct adsm_kernel_services services;	/* what workers have of adsm_services_here */
+static struct adsm_kernel_services services;	/* the services of adsm_services_here that workers may call */
 
 const struct adsm_core *adsm_tasks_core(void)
 {
 	return adsm_task_mine ? &tasks.cores.of[adsm_task_mine->base.index] : NULL;
 }
 
-/* Memory that workers share is that of tasks: what kernels are lent would be no page of theirs. */
+/* Workers allocate only by ADSM_TASK_ALLOC: the pages of other memory would not be shared by workers. */
 static uint64_t no_memory(size_t size)
 {
 	return 0;
@@ -224,7 +224,7 @@ static void add_costs(const struct adsm_process_slot *slot, const struct adsm_po
 	struct adsm_copies_counts copies;
 
 	for (unsigned i = 0; i < launch->n; i++) {
-		/* What it still has was brought, too. */
+		/* Pages that the worker still has were moved, too. */
 		adsm_copies_flush_all(tasks.cores.of[i].window);
 		add_worker(i);
 	}
@@ -302,7 +302,7 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 	tasks.crc.worst = (struct adsm_crc_worst){ .n = 0 };
 	launch->task_way = &way;
 	ret = adsm_task_run_all(launch, slot->name, served, slot->counts, ret_text);
-	if (costs && slot->counts[ADSM_TASK_WORKERS])	/* else none has run */
+	if (costs && slot->counts[ADSM_TASK_WORKERS])	/* otherwise no worker has run */
 		add_costs(slot, launch);
 	tasks.costs = NULL;
 	return ret;
