@@ -20,6 +20,12 @@
 #define ADSM_PAGE_SIZE ((size_t)4096)	/* x86-64 and aarch64 with 4 KiB pages; checked at start */
 #define ADSM_HUGE_PAGE_SIZE ((size_t)2 << 20)
 
+/* A size in whole pages: rounded up. */
+static inline size_t adsm_whole_pages(size_t size)
+{
+	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
 enum adsm_prot { ADSM_PROT_NONE, ADSM_PROT_READ, ADSM_PROT_RW, ADSM_PROT_RX };
 
 /* ---- memory */

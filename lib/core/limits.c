@@ -11,7 +11,7 @@ static enum adsm_prot lesser(enum adsm_prot a, enum adsm_prot b)
 
 static size_t table_size(const struct adsm_object *object)
 {
-	return (object->span / ADSM_PAGE_SIZE + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	return adsm_whole_pages(object->span / ADSM_PAGE_SIZE);
 }
 
 size_t adsm_limits_run(const struct adsm_object *object, size_t offset, size_t end, enum adsm_prot *ret_limit)

@@ -214,7 +214,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	int error = 0;
 
 	object->size = size;
-	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	object->span = adsm_whole_pages(size);
 	object->device_only = options->device_only;
 	object->adopted = options->adopt || options->reuse;
 	object->blocks = (struct adsm_blocks){

@@ -36,7 +36,7 @@ size_t adsm_once_alive(void)
 
 static size_t table_size(void)
 {
-	return (sizeof(*adsm_once_table) + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	return adsm_whole_pages(sizeof(*adsm_once_table));
 }
 
 /*
@@ -270,11 +270,6 @@ static void give_object(struct adsm_once_object *object)
 	free_objects = object;
 }
 
-static size_t span_of(size_t bytes)
-{
-	return (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
-}
-
 /*
  * Decide where each page will be. No lock is held, because a function of the program may decide. The caller frees the
  * runs.
@@ -291,13 +286,13 @@ static int plan(size_t count, size_t size, const adsmOnceDistribution *distribut
 		return adsm_fail(-ENOMEM, "%zu units of %zu bytes are more than the size of the arena (ADSM_ARENA)",
 				 count, size);
 	return adsm_once_distribute(distribution, count, size,
-				    span_of(bytes) / ADSM_PAGE_SIZE, adsm_n_homes, ret_runs, ret_n);
+				    adsm_whole_pages(bytes) / ADSM_PAGE_SIZE, adsm_n_homes, ret_runs, ret_n);
 }
 
 /* Fill in a new object that has its runs. After an error the runs are freed. */
 static int fill(struct adsm_once_object *object, size_t count, size_t size)
 {
-	size_t bytes = count * size, span = span_of(bytes);
+	size_t bytes = count * size, span = adsm_whole_pages(bytes);
 	int error;
 
 	object->handle = (adsmOnce){ .size = size, .count = count };
@@ -308,7 +303,7 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size)
 		atomic_store(&object->use_seq[i], 0);
 		atomic_store(&object->write_seq[i], 0);
 	}
-	object->shared_size = (sizeof(*object->shared) + count + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	object->shared_size = adsm_whole_pages(sizeof(*object->shared) + count);
 	/* Code that looks at the blocks of an ordinary object finds harmless values here. */
 	object->stand_in = (struct adsm_object){ .home = &adsm_homes[0], .once = true, .size = bytes };
 	object->stand_in.blocks.shift = (unsigned)__builtin_ctzl(ADSM_HUGE_PAGE_SIZE);
