@@ -42,7 +42,7 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 		int error = object->blocks.at[b].holds >= UINT16_MAX - 1 ?
 			adsm_fail(-EBUSY, "block %u of the object at %p has too many holds", b,
 				  (void *)object->start) :
-			adsm_block_ready(object, b, event, true, old);
+			adsm_blocks_ready(object, b, 1, event, true, old);
 
 		if (!error && adsm_is_paged(object) && adsm_observer->advice_hold(object, b))
 			error = adsm_fail(-ENOMEM, "block %u of the object at %p: the process has no memory mappings "

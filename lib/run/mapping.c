@@ -120,7 +120,7 @@ int adsm_mapping_open(uintptr_t start, size_t size, bool write)
 	for (size_t at = offset; !error && at < offset + size; at = (at | (adsm_block_size(object) - 1)) + 1) {
 		uint32_t b = (uint32_t)(at >> object->blocks.shift);
 
-		if (adsm_block_ready(object, b, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true, &old))
+		if (adsm_blocks_ready(object, b, 1, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true, &old))
 			error = -EFAULT;
 		/* If advice opens pages one by one, open all of the
 		 * block's pages. Accesses to them are then not detected. */

@@ -136,17 +136,13 @@ static int sync_home(struct adsm_home *home)
 int adsm_sync_commands(struct adsm_home *home)
 {
 	struct adsm_sigset old;
-	uint64_t seq;
 	int error;
 
 	/* Accesses of other objects wait for what they need. */
 	if (!atomic_load(&home->n_undetected))
 		return 0;
-	adsm_home_lock(home, &old);
 	/* Objects whose accesses are not detected must be fetched now. A backend may report the end of a call late. */
-	seq = home->last_seq;
-	adsm_home_unlock(home, &old);
-	error = adsm_wait_call(home, seq);
+	error = adsm_wait_calls(home);
 	if (error)
 		return error;
 	adsm_home_lock(home, &old);

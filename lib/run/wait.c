@@ -165,18 +165,21 @@ bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_n
 	return done;
 }
 
+int adsm_wait_calls(struct adsm_home *home)
+{
+	struct adsm_sigset old;
+	uint64_t seq;
+
+	adsm_home_lock(home, &old);
+	seq = home->last_seq;
+	adsm_home_unlock(home, &old);
+	return adsm_wait_call(home, seq);
+}
+
 void adsm_quiesce(void)
 {
-	for (int i = 0; i < adsm_n_homes; i++) {
-		struct adsm_home *home = &adsm_homes[i];
-		struct adsm_sigset old;
-		uint64_t seq;
-
-		adsm_home_lock(home, &old);
-		seq = home->last_seq;
-		adsm_home_unlock(home, &old);
-		adsm_wait_call(home, seq);
-	}
+	for (int i = 0; i < adsm_n_homes; i++)
+		adsm_wait_calls(&adsm_homes[i]);
 }
 
 void adsm_watch_calls(struct adsm_home *home)
@@ -254,12 +257,6 @@ int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset 
 }
 
 /* ---- blocks */
-
-int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
-		     struct adsm_sigset *old)
-{
-	return adsm_blocks_ready(object, b, 1, event, open, old);
-}
 
 int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
 		      struct adsm_sigset *old)

@@ -13,7 +13,8 @@ void adsm_retire_all(void);
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend. Returns true if the calls have ended. */
 bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
-/* Wait for the calls of every device, before a module is unloaded. */
+/* Wait until all calls of a device have ended that have begun by now; of every device, before a module is unloaded. */
+int adsm_wait_calls(struct adsm_home *home);
 void adsm_quiesce(void);
 /* The watcher's work, if fault handlers may not ask the backend: note calls as they end, until all have ended. */
 void adsm_watch_calls(struct adsm_home *home);
@@ -34,10 +35,10 @@ void adsm_touch_end(void);
 
 /* Wait for a call as a touch does: later calls let this thread go first. */
 int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old);
-/* Let one event happen to one block, after everything that it must wait for. Not on the fault path. */
-int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
-		     struct adsm_sigset *old);
-/* The same for several blocks. It waits for the first block only, so the others must be like it and need no wait. */
+/*
+ * Let one event happen to blocks, after everything that the first one must wait for. So the others must be like it and
+ * need no wait. Not on the fault path.
+ */
 int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
 		      struct adsm_sigset *old);
 
