@@ -467,7 +467,7 @@ static int end_inputs(const struct adsm_io *io, struct adsm_input *input, size_t
 	return error;
 }
 
-static int end_io(struct adsm_io *io, size_t delivered)
+int adsm_io_end(struct adsm_io *io, size_t delivered)
 {
 	struct adsm_input *input = io->inputs;
 	int error = 0;
@@ -490,14 +490,9 @@ static int end_io(struct adsm_io *io, size_t delivered)
 	return error;
 }
 
-int adsm_io_end(struct adsm_io *io, size_t delivered)
-{
-	return end_io(io, delivered);
-}
-
 void adsm_io_cleanup(struct adsm_io *io)
 {
-	end_io(io, LEFT);
+	adsm_io_end(io, LEFT);
 }
 
 /* ---- calls that are left by jumps */
@@ -506,27 +501,7 @@ void adsm_io_cleanup(struct adsm_io *io)
  * Signals are blocked: a handler could end the same inputs, and their entries could already belong to other inputs when
  * this function continues.
  */
-void adsm_io_leave(uintptr_t stack, bool may_return)
-{
-	struct adsm_input *input, *next;
-	struct adsm_sigset old;
-
-	/* After a jump to another stack the thread may come back. */
-	if (!may_return || (!adsm_io_here.alternate_inside && adsm_os_stack_end(stack)))
-		adsm_inside_leave(stack);
-	adsm_once_leave(stack, may_return);
-	if (!adsm_io_here.inputs || adsm_is_child())
-		return;
-	adsm_os_signals_block(&old);
-	for (input = adsm_io_here.inputs; input; input = next) {
-		next = input->next_of_thread;
-		if (adsm_left_by_jump(input, stack, may_return))
-			end_inputs(NULL, input, LEFT);
-	}
-	adsm_os_signals_restore(&old);
-}
-
-__attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
+static void end_left(uintptr_t stack, bool by_jump, bool may_return)
 {
 	struct adsm_input *input, *next;
 	struct adsm_sigset old;
@@ -536,8 +511,23 @@ __attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
 	adsm_os_signals_block(&old);
 	for (input = adsm_io_here.inputs; input; input = next) {
 		next = input->next_of_thread;
-		if (adsm_left_here(input, stack))
+		if (by_jump ? adsm_left_by_jump(input, stack, may_return) : adsm_left_here(input, stack))
 			end_inputs(NULL, input, LEFT);
 	}
 	adsm_os_signals_restore(&old);
+}
+
+void adsm_io_leave(uintptr_t stack, bool may_return)
+{
+	/* After a jump to another stack the thread may come back. */
+	if (!may_return || (!adsm_io_here.alternate_inside && adsm_os_stack_end(stack)))
+		adsm_inside_leave(stack);
+	adsm_once_leave(stack, may_return);
+	if (adsm_io_here.inputs)
+		end_left(stack, true, may_return);
+}
+
+__attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
+{
+	end_left(stack, false, false);
 }
