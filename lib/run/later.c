@@ -107,17 +107,6 @@ static int wait_for_all(const struct adsm_later *call)
 	return error;
 }
 
-static int make_buffer(struct adsm_home *home, struct adsm_later_range *range)
-{
-	const struct adsm_object_options options = { .device_only = true };
-	int error = adsm_object_alloc(home, bytes_of(range), &options, &range->buffer);
-
-	if (error)
-		return error;
-	range->arg->data = range->buffer;
-	return 0;
-}
-
 static void free_buffers(struct adsm_later *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++) {
@@ -129,38 +118,37 @@ static void free_buffers(struct adsm_later *call)
 
 static int make_buffers(struct adsm_home *home, struct adsm_later *call)
 {
+	const struct adsm_object_options options = { .device_only = true };
 	int error = 0;
 
-	for (size_t i = 0; i < call->n_ranges && !error; i++)
-		error = make_buffer(home, &call->ranges[i]);
+	for (size_t i = 0; i < call->n_ranges && !error; i++) {
+		struct adsm_later_range *range = &call->ranges[i];
+
+		error = adsm_object_alloc(home, bytes_of(range), &options, &range->buffer);
+		if (!error)
+			range->arg->data = range->buffer;
+	}
 	if (error)
 		free_buffers(call);
 	return error;
 }
 
-static int send(const struct adsm_later *call)
+/* Copy the units that the call reads to the device, or those that it sets from there. */
+static int copy(const struct adsm_later *call, bool sets)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < call->n_ranges && !error; i++)
-		if (!call->ranges[i].sets)
-			error = adsm_copy_explicit(call->ranges[i].buffer,
-						   (const char *)call->ranges[i].object->handle.data +
-						   offset_of(&call->ranges[i]), bytes_of(&call->ranges[i]),
-						   ADSM_TO_DEVICE, NULL);
-	return error;
-}
+	for (size_t i = 0; i < call->n_ranges && !error; i++) {
+		const struct adsm_later_range *range = &call->ranges[i];
+		const adsmOnce *once = &range->object->handle;
 
-/* All results are on the host before the first unit is set. */
-static int fetch(const struct adsm_later *call)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < call->n_ranges && !error; i++)
-		if (call->ranges[i].sets)
-			error = adsm_copy_explicit((char *)call->ranges[i].object->handle.room +
-						   offset_of(&call->ranges[i]), call->ranges[i].buffer,
-						   bytes_of(&call->ranges[i]), ADSM_TO_HOST, NULL);
+		if (range->sets != sets)
+			continue;
+		error = sets ? adsm_copy_explicit((char *)once->room + offset_of(range), range->buffer,
+						  bytes_of(range), ADSM_TO_HOST, NULL) :
+			adsm_copy_explicit(range->buffer, (const char *)once->data + offset_of(range),
+					   bytes_of(range), ADSM_TO_DEVICE, NULL);
+	}
 	return error;
 }
 
@@ -205,7 +193,7 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	}
 	pass_turn(line, ADSM_LATER_MEMORY);
 	if (!error)
-		error = send(call);
+		error = copy(call, false);
 	take_turn(line, call, ADSM_LATER_START);
 	begin_device(home);
 	if (!error)
@@ -215,8 +203,9 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	if (!error)
 		error = adsm_sync(call->where);
 	end_device(home);
+	/* All results are on the host before the first unit is set. */
 	if (!error)
-		error = fetch(call);
+		error = copy(call, true);
 	free_buffers(call);
 	take_turn(line, call, ADSM_LATER_END);
 	return error;
