@@ -368,7 +368,10 @@ size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_l
 	return n;
 }
 
-bool adsm_kernel_is_assigned(uintptr_t start)
+/* ---- assignments of objects */
+
+/* Is an object assigned to any kernel? */
+static bool is_assigned(uintptr_t start)
 {
 	bool found = false;
 
@@ -381,7 +384,8 @@ bool adsm_kernel_is_assigned(uintptr_t start)
 	return found;
 }
 
-bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
+/* Remove one assignment of a module's kernels. Returns false if there is none. */
+static bool unassign_one(adsmModule *module, uintptr_t *ret_start)
 {
 	bool found = false;
 
@@ -399,18 +403,16 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
 	return found;
 }
 
-/* ---- assignments of objects */
-
 /* Remove the assignments of a module's kernels. */
 static void unassign_all(adsmModule *module)
 {
 	uintptr_t start;
 
-	while (adsm_module_unassign(module, &start)) {
+	while (unassign_one(module, &start)) {
 		struct adsm_object *object;
 		struct adsm_sigset old;
 
-		if (adsm_kernel_is_assigned(start))
+		if (is_assigned(start))
 			continue;
 		object = adsm_object_enter((void *)start, &old);
 		if (!object)

@@ -62,10 +62,6 @@ int adsm_kernel_entry(adsmKernel *kernel, struct adsm_home *home, struct adsm_en
 int adsm_kernel_assign(adsmKernel *kernel, uintptr_t start, unsigned access);
 /* Get the first @max assignments of a kernel. Returns the number of all. */
 size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_list, size_t max);
-/* Is an object assigned to any kernel? */
-bool adsm_kernel_is_assigned(uintptr_t start);
-/* Remove one assignment of a module's kernels. Returns false if there is none. */
-bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start);
 
 /* Implements adsmAssign(). If @kernel is NULL, the object is no longer assigned to any kernel. */
 int adsm_assign(void *p, adsmKernel *kernel, int access);
