@@ -36,6 +36,18 @@ static inline void *adsm_real_get(struct adsm_real *real)
 	return __builtin_expect(function != NULL, 1) ? function : adsm_real_find(real);
 }
 
+/* ADSM_EACH(macro, with, a, b) is macro(with, a) macro(with, b). A macro does not expand inside itself. So each step
+ * leaves the next one unexpanded, and ADSM_SCAN scans the result again, often enough. */
+#define ADSM_EACH(macro, with, ...) ADSM_SCAN(ADSM_EACH_STEP(macro, with, __VA_ARGS__))
+#define ADSM_EACH_STEP(macro, with, first, ...)	\
+	macro(with, first) __VA_OPT__(ADSM_EACH_NEXT ADSM_EACH_EMPTY (macro, with, __VA_ARGS__))
+#define ADSM_EACH_NEXT() ADSM_EACH_STEP
+#define ADSM_EACH_EMPTY ()
+#define ADSM_SCAN(...) ADSM_SCAN1(ADSM_SCAN1(ADSM_SCAN1(ADSM_SCAN1(__VA_ARGS__))))
+#define ADSM_SCAN1(...) ADSM_SCAN2(ADSM_SCAN2(ADSM_SCAN2(ADSM_SCAN2(__VA_ARGS__))))
+#define ADSM_SCAN2(...) ADSM_SCAN3(ADSM_SCAN3(ADSM_SCAN3(ADSM_SCAN3(__VA_ARGS__))))
+#define ADSM_SCAN3(...) __VA_ARGS__
+
 /* The entries of the section form an array. Without aligned(), some compilers put gaps between them. */
 #define ADSM_REAL(function_)								\
 	static struct adsm_real real_##function_					\

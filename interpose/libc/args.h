@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * args.h - wrappers of functions that take paths and small structures: a row makes one.
+ * args.h - wrappers of functions that take paths and small structures: a row makes one for each of its names.
  *
  * The function gets copies of the memory that its arguments mean, and its changes in the copies go back. So a row
  * says of each pointer how much memory is meant, not which way it goes. Functions that the CPU runs by itself, like
@@ -46,15 +46,17 @@ struct shape {
 /* A call with something shared among its arguments, or the first one. */
 long adsm_args_call(long a, long b, long c, long d, long e, long f, const struct shape *shape);
 
-/* A wrapper for each row: the check, and libc's function. */
-#define ROW(name, result, ...)								\
-	ADSM_REAL(name);								\
-	static const struct shape shape_##name = { &real_##name, result, { __VA_ARGS__ } }; \
-	ADSM_WRAPPER function adsm_args_##name __asm__(#name);				\
-	long adsm_args_##name(long a, long b, long c, long d, long e, long f)		\
-	{										\
-		return call(&shape_##name, a, b, c, d, e, f);				\
+/* A wrapper for each name: the check, and libc's function. */
+#define ROW(result, parameters, ...) ADSM_EACH(ROW_OF, (result, { INSIDE parameters }), __VA_ARGS__)
+#define ROW_OF(of, name)							\
+	ADSM_REAL(name);							\
+	static const struct shape shape_##name = { &real_##name, INSIDE of };	\
+	ADSM_WRAPPER function adsm_args_##name __asm__(#name);			\
+	long adsm_args_##name(long a, long b, long c, long d, long e, long f)	\
+	{									\
+		return call(&shape_##name, a, b, c, d, e, f);			\
 	}
+#define INSIDE(...) __VA_ARGS__
 
 static inline __attribute__((always_inline)) bool is_meant(const struct parameter *parameter, long arg)
 {

@@ -6,7 +6,9 @@ import re
 import tree
 
 rows = "".join(tree.read(f"interpose/libc/{name}.c") for name in ("args", "args_files", "args_system"))
-wrapped = re.findall(r"^(?:ROW|ADSM_REAL)\((\w+)", rows, re.M)
+# A row: the result, the parameters in parentheses, the names.
+lists = re.findall(r"^ROW\(\w+, \((?:[^()]|\([^()]*\))*\), ([\w,\s]+)\)$", rows, re.M)
+wrapped = re.findall(r"\w+", " ".join(lists)) + re.findall(r"^ADSM_REAL\((\w+)", rows, re.M)
 tested = set(re.findall(r'^\t\{ "(\w+)", \.args', tree.read("tests/interpose/args.c"), re.M))
 # They cannot fail, or only call one that is here.
 FREE = {"adsmVersion", "adsmErrorString", "adsmLastError", "adsmHandleFault", "adsmAlloc", "adsmSafeAlloc",
