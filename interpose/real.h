@@ -54,6 +54,15 @@ static inline void *adsm_real_get(struct adsm_real *real)
 		__attribute__((section("adsm_real"), used, aligned(sizeof(void *)))) =	\
 		{ .name = #function_ }
 
+/* Several of them. */
+#define ADSM_REALS(...) ADSM_EACH(ADSM_REAL_EACH, , __VA_ARGS__)
+#define ADSM_REAL_EACH(with, function_) ADSM_REAL(function_);
+
+/* Another name of a wrapper in the same file. */
+#define ADSM_ALSO(other, name)						\
+	extern __typeof__(name) adsm_also_##other __asm__(#other)	\
+		__attribute__((alias(#name), visibility("default"), nothrow, leaf))
+
 #define real(function_) ((__typeof__(&(function_)))adsm_real_get(&real_##function_))
 
 /* Sets errno and returns -1, as in: return adsm_refuse(EIO); */

@@ -25,14 +25,7 @@
 #include "core/shared.h"
 #include "run/io.h"
 
-ADSM_REAL(aio_read);
-ADSM_REAL(aio_write);
-ADSM_REAL(aio_fsync);
-ADSM_REAL(lio_listio);
-ADSM_REAL(aio_error);
-ADSM_REAL(aio_return);
-ADSM_REAL(aio_suspend);
-ADSM_REAL(aio_cancel);
+ADSM_REALS(aio_read, aio_write, aio_fsync, lio_listio, aio_error, aio_return, aio_suspend, aio_cancel)
 
 _Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "the names for large files mean the same");
 
@@ -386,14 +379,11 @@ ADSM_WRAPPER int aio_suspend(const struct aiocb *const list[], int n, const stru
 
 /* ---- the names for large files */
 
-#define ALSO(name)									\
-	extern __typeof__(name) name##_large __asm__(#name "64")			\
-		__attribute__((alias(#name), visibility("default"), nothrow, leaf))
-ALSO(aio_read);
-ALSO(aio_write);
-ALSO(aio_fsync);
-ALSO(lio_listio);
-ALSO(aio_error);
-ALSO(aio_return);
-ALSO(aio_suspend);
-ALSO(aio_cancel);
+ADSM_ALSO(aio_read64, aio_read);
+ADSM_ALSO(aio_write64, aio_write);
+ADSM_ALSO(aio_fsync64, aio_fsync);
+ADSM_ALSO(lio_listio64, lio_listio);
+ADSM_ALSO(aio_error64, aio_error);
+ADSM_ALSO(aio_return64, aio_return);
+ADSM_ALSO(aio_suspend64, aio_suspend);
+ADSM_ALSO(aio_cancel64, aio_cancel);

@@ -233,7 +233,7 @@ static __attribute__((noinline)) long ioctl_copied(function *libc, long fd, long
 	size = size < IOCTL_LARGEST ? size : IOCTL_LARGEST;
 	if (adsm_mapping_stays(p, size))
 		return libc(fd, request, (long)p, 0, 0, 0);
-	room_size = (2 * size + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE * ADSM_PAGE_SIZE;
+	room_size = adsm_whole_pages(2 * size);
 	room = mmap(NULL, room_size + ADSM_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return adsm_refuse(EIO);

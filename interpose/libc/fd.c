@@ -10,26 +10,14 @@
 #include "base/descriptors.h"
 #include "real.h"
 
-/* Exported by libc, but not declared in any header. */
-int __close(int fd);
-int __dup2(int old_fd, int new_fd);
-
-ADSM_REAL(close);
-ADSM_REAL(closefrom);
-ADSM_REAL(close_range);
-ADSM_REAL(dup2);
-ADSM_REAL(dup3);
+ADSM_REALS(close, closefrom, close_range, dup2, dup3)
 
 ADSM_WRAPPER int close(int fd)
 {
 	/* -1 gives EBADF, as for any closed descriptor. The call is made because close() is a cancellation point. */
 	return real(close)(adsm_fd_is_own(fd) ? -1 : fd);
 }
-
-ADSM_WRAPPER int __close(int fd)
-{
-	return close(fd);
-}
+ADSM_ALSO(__close, close);
 
 ADSM_WRAPPER int close_range(unsigned first, unsigned last, int flags)
 {
@@ -74,32 +62,19 @@ static int make_way(int old_fd, int new_fd)
 	return error ? error : 1;
 }
 
-ADSM_WRAPPER int dup2(int old_fd, int new_fd)
-{
-	int moved = make_way(old_fd, new_fd), ret;
-
-	if (moved < 0)
-		return adsm_refuse(-moved);
-	ret = real(dup2)(old_fd, new_fd);
-	/* Else the old number would stay open for ever. */
-	if (ret < 0 && moved)
-		adsm_fd_left(new_fd);
-	return ret;
-}
-
-ADSM_WRAPPER int dup3(int old_fd, int new_fd, int flags)
-{
-	int moved = make_way(old_fd, new_fd), ret;
-
-	if (moved < 0)
-		return adsm_refuse(-moved);
-	ret = real(dup3)(old_fd, new_fd, flags);
-	if (ret < 0 && moved)
-		adsm_fd_left(new_fd);
-	return ret;
-}
-
-ADSM_WRAPPER int __dup2(int old_fd, int new_fd)
-{
-	return dup2(old_fd, new_fd);
-}
+#define DUP(name, params, args)						\
+	ADSM_WRAPPER int name params					\
+	{								\
+		int moved = make_way(old_fd, new_fd), ret;		\
+									\
+		if (moved < 0)						\
+			return adsm_refuse(-moved);			\
+		ret = real(name) args;					\
+		/* Else the old number would stay open for ever. */	\
+		if (ret < 0 && moved)					\
+			adsm_fd_left(new_fd);				\
+		return ret;						\
+	}
+DUP(dup2, (int old_fd, int new_fd), (old_fd, new_fd))
+DUP(dup3, (int old_fd, int new_fd, int flags), (old_fd, new_fd, flags))
+ADSM_ALSO(__dup2, dup2);

@@ -24,25 +24,10 @@
 #define POPULATE_READ 22
 #define POPULATE_WRITE 23
 
-ADSM_REAL(mprotect);
-ADSM_REAL(pkey_mprotect);
-ADSM_REAL(mmap);
-ADSM_REAL(mmap64);
-ADSM_REAL(munmap);
-ADSM_REAL(mremap);
-ADSM_REAL(remap_file_pages);
-ADSM_REAL(madvise);
-ADSM_REAL(mlock);
-ADSM_REAL(mlock2);
-ADSM_REAL(munlock);
-ADSM_REAL(shmat);
+ADSM_REALS(mprotect, pkey_mprotect, mmap, mmap64, munmap, mremap, remap_file_pages, madvise, mlock, mlock2,
+	   munlock, shmat)
 
 /* ---- the pages that a call concerns */
-
-static size_t whole_pages(size_t size)
-{
-	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
-}
 
 /* May a call on whole pages concern the library? False if the system will refuse the arguments. */
 static inline bool concerns(const void *p, size_t size)
@@ -50,7 +35,7 @@ static inline bool concerns(const void *p, size_t size)
 	uintptr_t start = (uintptr_t)p;
 
 	return adsm_are_within(p, p, size) && size && start % ADSM_PAGE_SIZE == 0 &&
-		size <= SIZE_MAX - ADSM_PAGE_SIZE && start <= UINTPTR_MAX - whole_pages(size);
+		size <= SIZE_MAX - ADSM_PAGE_SIZE && start <= UINTPTR_MAX - adsm_whole_pages(size);
 }
 
 /* Is a call refused that ends mappings or, with @replaces, replaces them? @where: the return address of the wrapper. */
@@ -61,13 +46,20 @@ ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool rep
 
 	if (adsm_drivers_have(where))
 		return false;
-	any = adsm_mapping_has((uintptr_t)p & ~(ADSM_PAGE_SIZE - 1), whole_pages(size), &object);
+	any = adsm_mapping_has((uintptr_t)p & ~(ADSM_PAGE_SIZE - 1), adsm_whole_pages(size), &object);
 	if (object)
 		adsm_error("%s() is refused: the pages at %p belong to a shared object; free it by adsmFree() or "
 			   "adsmOnceFree()", name, (void *)object);
 	else if (any && replaces)
 		adsm_error("%s() is refused: the addresses at %p are reserved for shared objects", name, p);
 	return object || (any && replaces);
+}
+
+/* MAP_FAILED, which is also how shmat() fails. */
+static void *refuse(void)
+{
+	errno = EPERM;
+	return MAP_FAILED;
 }
 
 /* A part of a call's range that lies in one object, or is of another kind (@mapping). */
@@ -87,7 +79,8 @@ static bool next_part(struct part *part, uintptr_t end)
 }
 
 #define FOR_PARTS(part, p, length) \
-	for (struct part part = { .start = (uintptr_t)(p) }; next_part(&part, (uintptr_t)(p) + whole_pages(length));)
+	for (struct part part = { .start = (uintptr_t)(p) }; \
+	     next_part(&part, (uintptr_t)(p) + adsm_whole_pages(length));)
 
 /* ---- mprotect() */
 
@@ -137,7 +130,7 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 {
 	uintptr_t object;
 
-	if (!concerns(p, size) || !adsm_mapping_has((uintptr_t)p, whole_pages(size), &object))
+	if (!concerns(p, size) || !adsm_mapping_has((uintptr_t)p, adsm_whole_pages(size), &object))
 		return real(pkey_mprotect)(p, size, prot, key);
 	/* Key 0 is the default of all pages: this is a plain mprotect(). */
 	if (key == -1 || key == 0)
@@ -149,15 +142,13 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 
 /* ---- calls that end or replace mappings */
 
-#define MMAP(name)											\
-	ADSM_WRAPPER void *name(void *p, size_t size, int prot, int flags, int fd, off64_t offset)	\
-	{												\
+#define MMAP(name)												\
+	ADSM_WRAPPER void *name(void *p, size_t size, int prot, int flags, int fd, off64_t offset)		\
+	{													\
 		if (flags & MAP_FIXED && !(flags & MAP_FIXED_NOREPLACE) && adsm_are_within(p, p, size) &&	\
-		    is_refused("mmap", p, size, true, __builtin_return_address(0))) {			\
-			errno = EPERM;									\
-			return MAP_FAILED;								\
-		}											\
-		return real(name)(p, size, prot, flags, fd, offset);					\
+		    is_refused("mmap", p, size, true, __builtin_return_address(0)))				\
+			return refuse();									\
+		return real(name)(p, size, prot, flags, fd, offset);						\
 	}
 MMAP(mmap)
 MMAP(mmap64)
@@ -193,15 +184,13 @@ ADSM_WRAPPER void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
 		va_end(args);
 	}
 	/* Nothing moves: the size in pages stays. */
-	if (whole_pages(size) == whole_pages(new_size) && size && !(flags & ~MREMAP_MAYMOVE))
+	if (adsm_whole_pages(size) == adsm_whole_pages(new_size) && size && !(flags & ~MREMAP_MAYMOVE))
 		return real(mremap)(p, size, new_size, flags);
 	/* Size 0 asks for a second mapping of the same pages. */
 	if ((adsm_are_within(p, p, size + 1) && is_refused("mremap", p, size ? size : 1, true, where)) ||
 	    (flags & MREMAP_FIXED && adsm_are_within(to, to, new_size) &&
-	     is_refused("mremap", to, new_size, true, where))) {
-		errno = EPERM;
-		return MAP_FAILED;
-	}
+	     is_refused("mremap", to, new_size, true, where)))
+		return refuse();
 	return real(mremap)(p, size, new_size, flags, to);
 }
 
@@ -218,10 +207,8 @@ ADSM_WRAPPER void *shmat(int id, const void *p, int flags)
 
 	if (p && flags & SHM_REMAP && !adsm_range_idle() && !shmctl(id, IPC_STAT, &segment) &&
 	    adsm_are_within(p, p, segment.shm_segsz) &&
-	    is_refused("shmat", p, segment.shm_segsz, true, __builtin_return_address(0))) {
-		errno = EPERM;
-		return (void *)-1;
-	}
+	    is_refused("shmat", p, segment.shm_segsz, true, __builtin_return_address(0)))
+		return refuse();
 	return real(shmat)(id, p, flags);
 }
 

@@ -13,8 +13,7 @@
 #include "run/copy.h"
 #include "run/io.h"
 
-ADSM_REAL(memmove);
-ADSM_REAL(memset);
+ADSM_REALS(memmove, memset)
 
 void *__mempcpy(void *dst, const void *src, size_t size);
 void *__memcpy_chk(void *dst, const void *src, size_t size, size_t room);
@@ -23,11 +22,7 @@ void *__mempcpy_chk(void *dst, const void *src, size_t size, size_t room);
 void *__memset_chk(void *dst, int value, size_t size, size_t room);
 void __explicit_bzero_chk(void *dst, size_t size, size_t room);
 
-ADSM_REAL(__memcpy_chk);
-ADSM_REAL(__memmove_chk);
-ADSM_REAL(__mempcpy_chk);
-ADSM_REAL(__memset_chk);
-ADSM_REAL(__explicit_bzero_chk);
+ADSM_REALS(__memcpy_chk, __memmove_chk, __mempcpy_chk, __memset_chk, __explicit_bzero_chk)
 
 /* volatile: without it, the compiler would replace these loops by calls of memmove() and memset(). */
 static void *early_move(void *dst, const void *src, size_t size)

@@ -9,10 +9,7 @@
 
 #include "range.h"
 
-ADSM_REAL(recvmsg);
-ADSM_REAL(sendmsg);
-ADSM_REAL(recvmmsg);
-ADSM_REAL(sendmmsg);
+ADSM_REALS(recvmsg, sendmsg, recvmmsg, sendmmsg)
 
 #define BATCH 32	/* messages in one call */
 
@@ -81,24 +78,16 @@ static int end_message(struct message *message, const struct msghdr *header, ssi
 }
 
 /* One message; @header is the library's copy. */
-static ssize_t send_one(int fd, struct msghdr *header, int flags)
-{
-	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
-	struct iovec room[ADSM_IO_ROOM(header->msg_iovlen <= IOV_MAX ? header->msg_iovlen + 1 : 1)];
-
-	if (begin_message(&message, header, room, way_out(flags)))
-		return adsm_refuse(EIO);
-	return real(sendmsg)(fd, header, flags);
-}
-
-static ssize_t receive_one(int fd, struct msghdr *header, int flags)
+static ssize_t one(int fd, struct msghdr *header, int flags, bool input)
 {
 	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
 	struct iovec room[ADSM_IO_ROOM(header->msg_iovlen <= IOV_MAX ? header->msg_iovlen + 1 : 1)];
 	ssize_t n;
 
-	if (begin_message(&message, header, room, way_in(flags)))
+	if (begin_message(&message, header, room, input ? way_in(flags) : way_out(flags)))
 		return adsm_refuse(EIO);
+	if (!input)
+		return real(sendmsg)(fd, header, flags);
 	n = real(recvmsg)(fd, header, flags);
 	return end_message(&message, header, n) ? adsm_refuse(EIO) : n;
 }
@@ -114,19 +103,7 @@ static int give_header(struct msghdr *to, const struct msghdr *own)
 	return error ? error : adsm_range_give(&to->msg_flags, &own->msg_flags, sizeof(own->msg_flags));
 }
 
-ADSM_SLOW ssize_t sendmsg_shared(int fd, const struct msghdr *header, int flags)
-{
-	struct msghdr own;
-	int error;
-
-	adsm_io_look_back(ADSM_STACK());
-	error = adsm_range_take(&own, header, sizeof(own));
-	if (error == -EFAULT)
-		return real(sendmsg)(fd, header, flags);
-	return error ? adsm_refuse(EIO) : send_one(fd, &own, flags);
-}
-
-ADSM_SLOW ssize_t recvmsg_shared(int fd, struct msghdr *header, int flags)
+ADSM_SLOW ssize_t one_shared(int fd, struct msghdr *header, int flags, bool input)
 {
 	struct msghdr own;
 	ssize_t n;
@@ -135,11 +112,11 @@ ADSM_SLOW ssize_t recvmsg_shared(int fd, struct msghdr *header, int flags)
 	adsm_io_look_back(ADSM_STACK());
 	error = adsm_range_take(&own, header, sizeof(own));
 	if (error == -EFAULT)
-		return real(recvmsg)(fd, header, flags);
+		return input ? real(recvmsg)(fd, header, flags) : real(sendmsg)(fd, header, flags);
 	if (error)
 		return adsm_refuse(EIO);
-	n = receive_one(fd, &own, flags);
-	error = n < 0 ? 0 : give_header(header, &own);
+	n = one(fd, &own, flags, input);
+	error = input && n >= 0 ? give_header(header, &own) : 0;
 	return error ? adsm_range_refuse(error) : n;
 }
 
@@ -151,12 +128,13 @@ static bool shared_header(const struct msghdr *header)
 
 ADSM_WRAPPER ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
 {
-	return shared_header(header) ? sendmsg_shared(fd, header, flags) : real(sendmsg)(fd, header, flags);
+	return shared_header(header) ? one_shared(fd, (struct msghdr *)header, flags, false) :
+		real(sendmsg)(fd, header, flags);
 }
 
 ADSM_WRAPPER ssize_t recvmsg(int fd, struct msghdr *header, int flags)
 {
-	return shared_header(header) ? recvmsg_shared(fd, header, flags) : real(recvmsg)(fd, header, flags);
+	return shared_header(header) ? one_shared(fd, header, flags, true) : real(recvmsg)(fd, header, flags);
 }
 
 /* ---- many messages */
@@ -294,36 +272,23 @@ ADSM_WRAPPER int recvmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags
 
 /* ---- messages of one buffer */
 
-/* recv() and send() for a buffer that was split into several pieces. */
-static ssize_t receive_pieces(int fd, const struct adsm_io *io, int flags)
-{
-	const size_t n = (size_t)adsm_vector_pieces(io);
-
-	return real(recvmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = n }, flags);
-}
-
-static ssize_t send_pieces(int fd, const struct adsm_io *io, int flags)
-{
-	const size_t n = (size_t)adsm_vector_pieces(io);
-
-	return real(sendmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = n }, flags);
-}
+/* For recvmsg() and sendmsg(): a buffer that was split into several pieces. */
+#define PIECES &(struct msghdr){ .msg_iov = io.vector, .msg_iovlen = (size_t)adsm_vector_pieces(&io) }
 
 ADSM_BUFFER(way_in(flags), recv, (int fd, void *p, size_t size, int flags), (fd, p, size, flags),
-	    real(recv)(fd, ADSM_PIECE, flags), receive_pieces(fd, &io, flags))
+	    real(recv)(fd, ADSM_PIECE, flags), real(recvmsg)(fd, PIECES, flags))
 ADSM_BUFFER(way_in(flags), __recv_chk, (int fd, void *p, size_t size, size_t most, int flags),
 	    (fd, p, size, most, flags),
        real(__recv_chk)(fd, ADSM_PIECE, most, flags),
-       size > most ? real(__recv_chk)(fd, p, size, most, flags) : receive_pieces(fd, &io, flags))
+       size > most ? real(__recv_chk)(fd, p, size, most, flags) : real(recvmsg)(fd, PIECES, flags))
 
 #define SEND(name) \
 	ADSM_BUFFER(way_out(flags), name, (int fd, const void *p, size_t size, int flags), (fd, p, size, flags), \
-		    real(name)(fd, ADSM_PIECE, flags), send_pieces(fd, &io, flags))
+		    real(name)(fd, ADSM_PIECE, flags), real(sendmsg)(fd, PIECES, flags))
 SEND(send)
 SEND(__send)
 
-ADSM_REAL(sendto);
-ADSM_REAL(recvfrom);
+ADSM_REALS(sendto, recvfrom)
 
 ADSM_SLOW ssize_t sendto_shared(int fd, const void *p, size_t size, int flags, const void *name, socklen_t length)
 {
@@ -331,7 +296,7 @@ ADSM_SLOW ssize_t sendto_shared(int fd, const void *p, size_t size, int flags, c
 	struct msghdr header = { (void *)name, length, &whole, 1, NULL, 0, 0 };
 
 	adsm_io_look_back(ADSM_STACK());
-	return send_one(fd, &header, flags);
+	return one(fd, &header, flags, false);
 }
 
 /* An address that is too long stays with libc's sendto(), which refuses it; sendmsg() would truncate it. */
@@ -356,7 +321,7 @@ ADSM_SLOW ssize_t recvfrom_shared(int fd, void *p, size_t size, int flags, void 
 		return real(recvfrom)(fd, p, size, flags, name, length);
 	if (error)
 		return adsm_refuse(EIO);
-	n = receive_one(fd, &header, flags);
+	n = one(fd, &header, flags, true);
 	error = name && n >= 0 ? adsm_range_give(length, &header.msg_namelen, sizeof(*length)) : 0;
 	return error ? adsm_range_refuse(error) : n;
 }
@@ -389,13 +354,7 @@ ADSM_WRAPPER ssize_t __recvfrom_chk(int fd, void *p, size_t size, size_t most, i
 
 /* ---- message queues and eventfd */
 
-ADSM_REAL(msgsnd);
-ADSM_REAL(msgrcv);
-ADSM_REAL(mq_send);
-ADSM_REAL(mq_timedsend);
-ADSM_REAL(mq_receive);
-ADSM_REAL(mq_timedreceive);
-ADSM_REAL(eventfd_read);
+ADSM_REALS(msgsnd, msgrcv, mq_send, mq_timedsend, mq_receive, mq_timedreceive, eventfd_read)
 
 ADSM_SLOW int msgsnd_shared(int queue, const void *message, size_t size, int flags)
 {

@@ -8,11 +8,9 @@
 
 #include "range.h"
 
-ADSM_REAL(getaddrinfo_a);
-ADSM_REAL(res_nquerydomain);
-ADSM_REAL(forkpty);
-
 #undef res_nquerydomain		/* a macro, in old headers */
+
+ADSM_REALS(getaddrinfo_a, res_nquerydomain, forkpty)
 
 /* ---- getaddrinfo_a(): libc's threads for it have all signals blocked, so a fault there would end the process */
 

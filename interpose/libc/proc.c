@@ -21,27 +21,11 @@
 #include "run/inside.h"
 #include "run/io.h"
 
-ADSM_REAL(execve);
-ADSM_REAL(execv);
-ADSM_REAL(execvp);
-ADSM_REAL(execvpe);
-ADSM_REAL(fexecve);
-ADSM_REAL(execveat);
-ADSM_REAL(posix_spawn);
-ADSM_REAL(posix_spawnp);
+ADSM_REALS(execve, execv, execvp, execvpe, fexecve, execveat, posix_spawn, posix_spawnp)
 #if __GLIBC_PREREQ(2, 39)
-ADSM_REAL(pidfd_spawn);
-ADSM_REAL(pidfd_spawnp);
+ADSM_REALS(pidfd_spawn, pidfd_spawnp)
 #endif
-ADSM_REAL(system);
-ADSM_REAL(popen);
-ADSM_REAL(wait);
-ADSM_REAL(waitpid);
-ADSM_REAL(wait4);
-ADSM_REAL(waitid);
-ADSM_REAL(longjmp);
-ADSM_REAL(_longjmp);
-ADSM_REAL(siglongjmp);
+ADSM_REALS(system, popen, wait, waitpid, wait4, waitid, longjmp, _longjmp, siglongjmp)
 
 /* ---- exec: the kernel reads the arguments, so arguments in shared memory are copied to the stack */
 
@@ -167,78 +151,31 @@ static int run(struct exec *exec)
 	return go(exec);
 }
 
-static int go_execve(const struct exec *exec)
-{
-	return real(execve)(exec->path, exec->argv, exec->envp);
-}
-
-static int go_execv(const struct exec *exec)
-{
-	return exec->envp == environ ? real(execv)(exec->path, exec->argv) : go_execve(exec);
-}
-
-static int go_execvpe(const struct exec *exec)
-{
-	return real(execvpe)(exec->path, exec->argv, exec->envp);
-}
-
-static int go_execvp(const struct exec *exec)
-{
-	return exec->envp == environ ? real(execvp)(exec->path, exec->argv) : go_execvpe(exec);
-}
-
-static int go_fexecve(const struct exec *exec)
-{
-	return real(fexecve)(exec->fd, exec->argv, exec->envp);
-}
-
-static int go_execveat(const struct exec *exec)
-{
-	return real(execveat)(exec->fd, exec->path, exec->argv, exec->envp, exec->flags);
-}
-
-#define GO_SPAWN(name)											\
-	static int go_##name(const struct exec *e)							\
-	{												\
-		return real(name)(e->pid, e->path, e->actions, e->attr, e->argv, e->envp);		\
+/* A row: the function, the call of libc's by what is in @e, and the fields to set. */
+#define EXEC(name, params, call, ...)						\
+	static int go_##name(const struct exec *e)				\
+	{									\
+		return call;							\
+	}									\
+	ADSM_WRAPPER int name params						\
+	{									\
+		return run(&(struct exec){ .go = go_##name, __VA_ARGS__ });	\
 	}
-GO_SPAWN(posix_spawn)
-GO_SPAWN(posix_spawnp)
-#if __GLIBC_PREREQ(2, 39)
-GO_SPAWN(pidfd_spawn)
-GO_SPAWN(pidfd_spawnp)
-#endif
-
-ADSM_WRAPPER int execve(const char *path, char *const argv[], char *const envp[])
-{
-	return run(&(struct exec){ .go = go_execve, .path = path, .argv = argv, .envp = envp });
-}
-
-ADSM_WRAPPER int execv(const char *path, char *const argv[])
-{
-	return run(&(struct exec){ .go = go_execv, .path = path, .argv = argv, .envp = environ });
-}
-
-ADSM_WRAPPER int execvp(const char *file, char *const argv[])
-{
-	return run(&(struct exec){ .go = go_execvp, .path = file, .argv = argv, .envp = environ });
-}
-
-ADSM_WRAPPER int execvpe(const char *file, char *const argv[], char *const envp[])
-{
-	return run(&(struct exec){ .go = go_execvpe, .path = file, .argv = argv, .envp = envp });
-}
-
-ADSM_WRAPPER int fexecve(int fd, char *const argv[], char *const envp[])
-{
-	return run(&(struct exec){ .go = go_fexecve, .fd = fd, .argv = argv, .envp = envp });
-}
-
-ADSM_WRAPPER int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
-{
-	return run(&(struct exec){ .go = go_execveat, .fd = fd, .path = path, .argv = argv, .envp = envp,
-				   .flags = flags });
-}
+EXEC(execve, (const char *path, char *const argv[], char *const envp[]), real(execve)(e->path, e->argv, e->envp),
+     .path = path, .argv = argv, .envp = envp)
+EXEC(execv, (const char *path, char *const argv[]),
+     e->envp == environ ? real(execv)(e->path, e->argv) : go_execve(e),
+     .path = path, .argv = argv, .envp = environ)
+EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), real(execvpe)(e->path, e->argv, e->envp),
+     .path = file, .argv = argv, .envp = envp)
+EXEC(execvp, (const char *file, char *const argv[]),
+     e->envp == environ ? real(execvp)(e->path, e->argv) : go_execvpe(e),
+     .path = file, .argv = argv, .envp = environ)
+EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), real(fexecve)(e->fd, e->argv, e->envp),
+     .fd = fd, .argv = argv, .envp = envp)
+EXEC(execveat, (int fd, const char *path, char *const argv[], char *const envp[], int flags),
+     real(execveat)(e->fd, e->path, e->argv, e->envp, e->flags),
+     .fd = fd, .path = path, .argv = argv, .envp = envp, .flags = flags)
 
 static int run_list(int (*go)(const struct exec *), const char *path, const char *first, va_list list)
 {
@@ -298,7 +235,11 @@ static int spawn(struct exec *exec)
 	return ret;
 }
 
-#define SPAWN(name)											\
+#define SPAWN(name)												\
+	static int go_##name(const struct exec *e)								\
+	{													\
+		return real(name)(e->pid, e->path, e->actions, e->attr, e->argv, e->envp);			\
+	}													\
 	ADSM_WRAPPER int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,		\
 			      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])		\
 	{													\
@@ -348,18 +289,8 @@ ADSM_WRAPPER pid_t waitpid(pid_t pid, int *status, int options)
 		return real(waitpid)(pid, status, options);
 	return wait4(pid, status, options, NULL);
 }
-
-pid_t __wait(int *status);
-ADSM_WRAPPER pid_t __wait(int *status)
-{
-	return wait(status);
-}
-
-pid_t __waitpid(pid_t pid, int *status, int options);
-ADSM_WRAPPER pid_t __waitpid(pid_t pid, int *status, int options)
-{
-	return waitpid(pid, status, options);
-}
+ADSM_ALSO(__wait, wait);
+ADSM_ALSO(__waitpid, waitpid);
 
 ADSM_WRAPPER pid_t wait3(int *status, int options, struct rusage *usage)
 {
@@ -439,40 +370,23 @@ static void leave(struct __jmp_buf_tag *env)
 		adsm_io_leave(stack, false);
 }
 
-ADSM_WRAPPER void longjmp(jmp_buf env, int value)
-{
-	leave(env);
-	real(longjmp)(env, value);
-	__builtin_unreachable();
-}
-
-ADSM_WRAPPER void _longjmp(jmp_buf env, int value)
-{
-	leave(env);
-	real(_longjmp)(env, value);
-	__builtin_unreachable();
-}
-
-ADSM_WRAPPER void siglongjmp(sigjmp_buf env, int value)
-{
-	leave(env);
-	real(siglongjmp)(env, value);
-	__builtin_unreachable();
-}
-
-ADSM_WRAPPER void __longjmp_chk(jmp_buf env, int value)
-{
-	leave(env);
-	real(__longjmp_chk)(env, value);
-	__builtin_unreachable();
-}
+#define JUMP(name)					\
+	ADSM_WRAPPER void name(jmp_buf env, int value)	\
+	{						\
+		leave(env);				\
+		real(name)(env, value);			\
+		__builtin_unreachable();		\
+	}
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)
 
 /*
  * ---- setcontext. The calling context is not necessarily left: another call may switch back to it later. Only
  * functions below the target on the same stack are left.
  */
-ADSM_REAL(setcontext);
-ADSM_REAL(swapcontext);
+ADSM_REALS(setcontext, swapcontext)
 
 /*
  * Convert a context's mask to the kernel's form. A mask that the kernel has stored is in that form already. A mask that

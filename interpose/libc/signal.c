@@ -27,24 +27,10 @@
 /* Deprecated functions are wrapped, too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* Headers do not declare these any longer, or declare them only for other standards. */
 typedef void handler_function(int);
-handler_function *bsd_signal(int sig, handler_function *handler);
 
-ADSM_REAL(sigaction);
-ADSM_REAL(signal);
-ADSM_REAL(sysv_signal);
-ADSM_REAL(sigset);
-ADSM_REAL(sigignore);
-ADSM_REAL(sighold);
-ADSM_REAL(sigrelse);
-ADSM_REAL(siginterrupt);
-ADSM_REAL(sigprocmask);
-ADSM_REAL(pthread_sigmask);
-ADSM_REAL(sigaltstack);
-ADSM_REAL(pthread_attr_setsigmask_np);
-ADSM_REAL(pthread_create);
-ADSM_REAL(thrd_create);
+ADSM_REALS(sigaction, signal, sysv_signal, sigset, sigignore, sighold, sigrelse, siginterrupt, sigprocmask,
+	   pthread_sigmask, sigaltstack, pthread_attr_setsigmask_np, pthread_create, thrd_create)
 
 /* ---- does the program use the library? */
 
@@ -259,12 +245,7 @@ ADSM_WRAPPER int sigaction(int sig, const struct sigaction *action, struct sigac
 		*old = was;
 	return 0;
 }
-
-int __sigaction(int sig, const struct sigaction *action, struct sigaction *old);
-ADSM_WRAPPER int __sigaction(int sig, const struct sigaction *action, struct sigaction *old)
-{
-	return sigaction(sig, action, old);
-}
+ADSM_ALSO(__sigaction, sigaction);
 
 /* For SIGSEGV: what the older functions do. */
 static handler_function *set_handler(handler_function *handler, int flags, bool mask_itself)
@@ -296,16 +277,8 @@ ADSM_WRAPPER handler_function *signal(int sig, handler_function *handler)
 		return set_handler(handler, atomic_load(&segv_interrupts) ? 0 : SA_RESTART, true);
 	return adopt_simple(sig, real(signal)(sig, handler));
 }
-
-ADSM_WRAPPER handler_function *bsd_signal(int sig, handler_function *handler)
-{
-	return signal(sig, handler);
-}
-
-ADSM_WRAPPER handler_function *ssignal(int sig, handler_function *handler)
-{
-	return signal(sig, handler);
-}
+ADSM_ALSO(bsd_signal, signal);
+ADSM_ALSO(ssignal, signal);
 
 ADSM_WRAPPER handler_function *sysv_signal(int sig, handler_function *handler)
 {
@@ -313,11 +286,7 @@ ADSM_WRAPPER handler_function *sysv_signal(int sig, handler_function *handler)
 		return set_handler(handler, SA_RESETHAND | SA_NODEFER, false);
 	return adopt_simple(sig, real(sysv_signal)(sig, handler));
 }
-
-ADSM_WRAPPER handler_function *__sysv_signal(int sig, handler_function *handler)
-{
-	return sysv_signal(sig, handler);
-}
+ADSM_ALSO(__sysv_signal, sysv_signal);
 
 ADSM_WRAPPER int sigignore(int sig)
 {

@@ -26,18 +26,8 @@
 size_t __fread_chk(void *p, size_t room, size_t size, size_t n, FILE *stream);
 size_t __fread_unlocked_chk(void *p, size_t room, size_t size, size_t n, FILE *stream);
 
-ADSM_REAL(fread);
-ADSM_REAL(fread_unlocked);
-ADSM_REAL(__fread_chk);
-ADSM_REAL(__fread_unlocked_chk);
-ADSM_REAL(fwrite);
-ADSM_REAL(fwrite_unlocked);
-ADSM_REAL(fputs);
-ADSM_REAL(fputs_unlocked);
-ADSM_REAL(puts);
-ADSM_REAL(setvbuf);
-ADSM_REAL(setbuf);
-ADSM_REAL(setbuffer);
+ADSM_REALS(fread, fread_unlocked, __fread_chk, __fread_unlocked_chk, fwrite, fwrite_unlocked, fputs,
+	   fputs_unlocked, puts, setvbuf, setbuf, setbuffer)
 
 /* ---- what all functions share */
 

@@ -18,8 +18,7 @@
 #define CHUNK 64			/* timers in a chunk; at most 4096 at the same time */
 #define NO_TIMER ((timer_t)-1)
 
-ADSM_REAL(timer_create);
-ADSM_REAL(timer_delete);
+ADSM_REALS(timer_create, timer_delete)
 
 /* Belongs to one timer until it is deleted. The memory is never freed, because a thread may be about to read it. */
 struct slot {

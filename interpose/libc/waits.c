@@ -15,12 +15,7 @@ int __sigpause(int sig_or_mask, int is_sig);
 int __xpg_sigpause(int sig);
 int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size);
 
-ADSM_REAL(sigsuspend);
-ADSM_REAL(ppoll);
-ADSM_REAL(__ppoll_chk);
-ADSM_REAL(pselect);
-ADSM_REAL(epoll_pwait);
-ADSM_REAL(epoll_pwait2);
+ADSM_REALS(sigsuspend, ppoll, __ppoll_chk, pselect, epoll_pwait, epoll_pwait2)
 
 struct waiting {
 	bool entered;
@@ -52,12 +47,7 @@ ADSM_WRAPPER int sigsuspend(const sigset_t *mask)
 
 	return real(sigsuspend)(enter(&waiting, mask));
 }
-
-int __sigsuspend(const sigset_t *mask);
-ADSM_WRAPPER int __sigsuspend(const sigset_t *mask)
-{
-	return sigsuspend(mask);
-}
+ADSM_ALSO(__sigsuspend, sigsuspend);
 
 ADSM_WRAPPER int __sigpause(int sig_or_mask, int is_sig)
 {
@@ -156,34 +146,20 @@ ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *excep
 	return result;
 }
 
-ADSM_WRAPPER int epoll_pwait(int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask)
-{
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
-	int result;
-
-	adsm_io_look_back(ADSM_STACK());
-	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
-		return adsm_refuse(EIO);
-	result = real(epoll_pwait)(fd, events, n, timeout, enter(&waiting, mask));
-	if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))
-		return adsm_refuse(EIO);
-	return result;
-}
-
-ADSM_WRAPPER int epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespec *timeout,
-			      const sigset_t *mask)
-{
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
-	struct timespec copy;
-	int result;
-
-	adsm_io_look_back(ADSM_STACK());
-	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
-		return adsm_refuse(EIO);
-	result = real(epoll_pwait2)(fd, events, n, get_timeout(timeout, &copy), enter(&waiting, mask));
-	if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))
-		return adsm_refuse(EIO);
-	return result;
-}
+#define EPOLL(name, type, system_timeout)									\
+	ADSM_WRAPPER int name(int fd, struct epoll_event *events, int n, type timeout, const sigset_t *mask)	\
+	{													\
+		struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };				\
+		struct lent lent ADSM_CLEANUP(lend_end) = { 0 };						\
+		int result;											\
+														\
+		adsm_io_look_back(ADSM_STACK());								\
+		if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))			\
+			return adsm_refuse(EIO);								\
+		result = real(name)(fd, events, n, system_timeout, enter(&waiting, mask));			\
+		if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))			\
+			return adsm_refuse(EIO);								\
+		return result;											\
+	}
+EPOLL(epoll_pwait, int, timeout)
+EPOLL(epoll_pwait2, const struct timespec *, get_timeout(timeout, &(struct timespec){ 0 }))
