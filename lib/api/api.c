@@ -28,12 +28,6 @@ static const struct adsm_sized alloc_sized = ADSM_SIZED(adsmAllocOptions, "struc
 	object_props = ADSM_SIZED(adsmObjectProps, "struct_size", n_blocks),
 	stats_sized = ADSM_SIZED(adsmStats, "size", wait_ns);
 
-static void *null_with(int error)
-{
-	errno = -error;
-	return NULL;
-}
-
 int adsmVersion(void)
 {
 	return ADSM_VERSION;
@@ -130,7 +124,7 @@ void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
 		error = adsm_object_alloc(home, size, &internal, &address);
 	if (!error && own.flags & ADSM_ALLOC_ZERO)
 		error = fill_with_zeros(address, size, __builtin_return_address(0));
-	return error ? null_with(ADSM_TOLD(error)) : address;
+	return error ? adsm_null_with(ADSM_TOLD(error)) : address;
 }
 
 void *adsmAlloc(size_t size)
@@ -179,38 +173,22 @@ uint64_t adsmSafe(const void *p)
 
 int adsmMemcpy(void *dst, const void *src, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_memcpy(dst, src, size, __builtin_return_address(0)));
+	return ADSM_AFTER_LOOK_BACK(adsm_memcpy(dst, src, size, __builtin_return_address(0)));
 }
 
 int adsmMemset(void *dst, int value, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_memset(dst, value, size, __builtin_return_address(0)));
+	return ADSM_AFTER_LOOK_BACK(adsm_memset(dst, value, size, __builtin_return_address(0)));
 }
 
 int adsmHold(const void *p, size_t size, unsigned access)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_hold(p, size, access, __builtin_return_address(0)));
+	return ADSM_AFTER_LOOK_BACK(adsm_hold(p, size, access, __builtin_return_address(0)));
 }
 
 int adsmUnhold(const void *p, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_unhold(p, size));
+	return ADSM_AFTER_LOOK_BACK(adsm_unhold(p, size));
 }
 
 int adsmHandleFault(int sig, void *info, void *context)
@@ -222,10 +200,7 @@ int adsmHandleFault(int sig, void *info, void *context)
 
 int adsmDeviceCount(void)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	return ADSM_TOLD(error ? error : adsm_n_homes);
+	return ADSM_AFTER_START(adsm_n_homes);
 }
 
 int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
@@ -262,10 +237,7 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 
 int adsmDeviceSet(int device)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	return ADSM_TOLD(error ? error : adsm_home_set(device));
+	return ADSM_AFTER_START(adsm_home_set(device));
 }
 
 /* ---- explicit copies */
@@ -282,7 +254,7 @@ void *adsmDeviceAlloc(size_t size)
 		error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
 	if (!error)
 		error = adsm_object_alloc(home, size, &options, &address);
-	return error ? null_with(ADSM_TOLD(error)) : address;
+	return error ? adsm_null_with(ADSM_TOLD(error)) : address;
 }
 
 int adsmDeviceFree(void *p)
@@ -295,66 +267,44 @@ int adsmDeviceFree(void *p)
 
 int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, NULL));
+	return ADSM_AFTER_LOOK_BACK(adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, NULL));
 }
 
 int adsmCopyToHost(void *host_dst, const void *device_src, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, NULL));
+	return ADSM_AFTER_LOOK_BACK(adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, NULL));
 }
 
 int adsmCopyDevice(void *device_dst, const void *device_src, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	return ADSM_TOLD(error ? error : adsm_copy_device(device_dst, device_src, size));
+	return ADSM_AFTER_START(adsm_copy_device(device_dst, device_src, size));
 }
 
 int adsmDeviceFill(void *device_dst, int value, size_t size)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
+	return ADSM_AFTER_START(adsm_fill_device(device_dst, value, size));
+}
 
-	return ADSM_TOLD(error ? error : adsm_fill_device(device_dst, value, size));
+static int copy_async(void *dst, const void *src, size_t size, enum adsm_direction direction, adsmEvent *ret_event)
+{
+	if (!ret_event || !size)
+		return adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
+	return adsm_copy_explicit(dst, src, size, direction, ret_event);
 }
 
 int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size, adsmEvent *ret_event)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	if (!error && (!ret_event || !size))
-		error = adsm_fail(-EINVAL, "asynchronous copy: the size is 0, or ret_event is NULL");
-	return ADSM_TOLD(error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event));
+	return ADSM_AFTER_LOOK_BACK(copy_async(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event));
 }
 
 int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, adsmEvent *ret_event)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	if (!error && (!ret_event || !size))
-		error = adsm_fail(-EINVAL, "asynchronous copy: the size is 0, or ret_event is NULL");
-	return ADSM_TOLD(error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, ret_event));
+	return ADSM_AFTER_LOOK_BACK(copy_async(host_dst, device_src, size, ADSM_TO_HOST, ret_event));
 }
 
 int adsmEventWait(adsmEvent event)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	return ADSM_TOLD(error ? error : adsm_event_wait(event));
+	return ADSM_AFTER_START(adsm_event_wait(event));
 }
 
 /* ---- looking inside */

@@ -232,17 +232,10 @@ int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg 
 
 int adsmSync(void)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_sync(__builtin_return_address(0)));
+	return ADSM_AFTER_LOOK_BACK(adsm_sync(__builtin_return_address(0)));
 }
 
 int adsmAssign(void *p, adsmKernel *kernel, unsigned access)
 {
-	ADSM_TELLS;
-	int error = adsm_start();
-
-	return ADSM_TOLD(error ? error : adsm_assign(p, kernel, access));
+	return ADSM_AFTER_START(adsm_assign(p, kernel, access));
 }

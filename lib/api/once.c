@@ -16,12 +16,6 @@
 #include "run/once.h"
 #include "start/start.h"
 
-static void *null_with(int error)
-{
-	errno = -error;
-	return NULL;
-}
-
 /* Also called in signal handlers. It does not start the library, because without an object there is nothing to do. */
 static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret_object)
 {
@@ -50,7 +44,7 @@ adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistribution *d
 		error = adsm_sized_take(&sized, &own, distribution, distribution->struct_size);
 	if (!error)
 		error = adsm_once_create(count, size, &own, &object);
-	return error ? null_with(ADSM_TOLD(error)) : &object->handle;
+	return error ? adsm_null_with(ADSM_TOLD(error)) : &object->handle;
 }
 
 int adsmOnceFree(adsmOnce *once)
@@ -73,7 +67,7 @@ const void *adsmOnceWait(const adsmOnce *once, size_t unit)
 
 	if (!error)
 		error = adsm_once_get(object, unit, __builtin_return_address(0));
-	return error ? null_with(ADSM_TOLD(error)) : (const char *)once->data + unit * once->size;
+	return error ? adsm_null_with(ADSM_TOLD(error)) : (const char *)once->data + unit * once->size;
 }
 
 void *adsmOnceFresh(adsmOnce *once, size_t unit)
@@ -86,7 +80,7 @@ void *adsmOnceFresh(adsmOnce *once, size_t unit)
 	if (!error && adsm_once_fresh(object->shared, unit))
 		error = adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set: a unit is written only "
 				  "once", unit, once->address);
-	return error ? null_with(ADSM_TOLD(error)) : (char *)once->room + unit * once->size;
+	return error ? adsm_null_with(ADSM_TOLD(error)) : (char *)once->room + unit * once->size;
 }
 
 int adsmOnceSet(adsmOnce *once, size_t unit)
