@@ -30,7 +30,6 @@ static enum access over(const void *out)
  * A function and its nonblocking variant. @lend: code that lends the buffers and changes the arguments; it runs if the
  * communicator is no intercommunicator, and may use @size, the number of ranks.
  */
-#define ARGUMENTS(...) __VA_ARGS__
 #define PAIR(name, later, lend, arguments, ...) \
 	WRAPPER int MPI_##name(__VA_ARGS__) \
 	{ \
@@ -53,6 +52,7 @@ static enum access over(const void *out)
 		return loans_request(&loans, PMPI_##later(ARGUMENTS arguments, request), request); \
 	}
 
+/* MPI_IN_PLACE stays as it is. */
 #define READ(p, n, type) p = loans_lend(&loans, p, (size_t)(n), type, READS)
 #define WRITE(p, n, type, access) p = loans_lend(&loans, p, (size_t)(n), type, access)
 #define READ_PARTS(p, counts, at, type) p = loans_lend_parts(&loans, p, size, counts, at, type, NULL, READS)
@@ -64,8 +64,7 @@ PAIR(Bcast, Ibcast,
      void *p, int n, MPI_Datatype type, int root, MPI_Comm comm)
 
 PAIR(Gather, Igather,
-     if (out != MPI_IN_PLACE)
-	     READ(out, n_out, out_type);
+     READ(out, n_out, out_type);
      if (is_me(root, comm))
 	     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
      (out, n_out, out_type, in, n_in, in_type, root, comm),
@@ -73,8 +72,7 @@ PAIR(Gather, Igather,
      MPI_Comm comm)
 
 PAIR(Gatherv, Igatherv,
-     if (out != MPI_IN_PLACE)
-	     READ(out, n_out, out_type);
+     READ(out, n_out, out_type);
      if (is_me(root, comm))
 	     WRITE_PARTS(in, counts, at, in_type);,
      (out, n_out, out_type, in, counts, at, in_type, root, comm),
@@ -84,8 +82,7 @@ PAIR(Gatherv, Igatherv,
 PAIR(Scatter, Iscatter,
      if (is_me(root, comm))
 	     READ(out, (size_t)n_out * (size_t)size, out_type);
-     if (in != MPI_IN_PLACE)
-	     WRITE(in, n_in, in_type, WRITES);,
+     WRITE(in, n_in, in_type, WRITES);,
      (out, n_out, out_type, in, n_in, in_type, root, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, int root,
      MPI_Comm comm)
@@ -93,53 +90,46 @@ PAIR(Scatter, Iscatter,
 PAIR(Scatterv, Iscatterv,
      if (is_me(root, comm))
 	     READ_PARTS(out, counts, at, out_type);
-     if (in != MPI_IN_PLACE)
-	     WRITE(in, n_in, in_type, WRITES);,
+     WRITE(in, n_in, in_type, WRITES);,
      (out, counts, at, out_type, in, n_in, in_type, root, comm),
      const void *out, const int counts[], const int at[], MPI_Datatype out_type, void *in, int n_in,
      MPI_Datatype in_type, int root, MPI_Comm comm)
 
 PAIR(Allgather, Iallgather,
-     if (out != MPI_IN_PLACE)
-	     READ(out, n_out, out_type);
+     READ(out, n_out, out_type);
      WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
      (out, n_out, out_type, in, n_in, in_type, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, MPI_Comm comm)
 
 PAIR(Allgatherv, Iallgatherv,
-     if (out != MPI_IN_PLACE)
-	     READ(out, n_out, out_type);
+     READ(out, n_out, out_type);
      WRITE_PARTS(in, counts, at, in_type);,
      (out, n_out, out_type, in, counts, at, in_type, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, const int counts[], const int at[],
      MPI_Datatype in_type, MPI_Comm comm)
 
 PAIR(Alltoall, Ialltoall,
-     if (out != MPI_IN_PLACE)
-	     READ(out, (size_t)n_out * (size_t)size, out_type);
+     READ(out, (size_t)n_out * (size_t)size, out_type);
      WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
      (out, n_out, out_type, in, n_in, in_type, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, MPI_Comm comm)
 
 PAIR(Alltoallv, Ialltoallv,
-     if (out != MPI_IN_PLACE)
-	     READ_PARTS(out, out_counts, out_at, out_type);
+     READ_PARTS(out, out_counts, out_at, out_type);
      WRITE_PARTS(in, in_counts, in_at, in_type);,
      (out, out_counts, out_at, out_type, in, in_counts, in_at, in_type, comm),
      const void *out, const int out_counts[], const int out_at[], MPI_Datatype out_type, void *in,
      const int in_counts[], const int in_at[], MPI_Datatype in_type, MPI_Comm comm)
 
 PAIR(Alltoallw, Ialltoallw,
-     if (out != MPI_IN_PLACE)
-	     out = loans_lend_parts(&loans, out, size, out_counts, out_at, MPI_BYTE, out_types, READS);
+     out = loans_lend_parts(&loans, out, size, out_counts, out_at, MPI_BYTE, out_types, READS);
      in = loans_lend_parts(&loans, in, size, in_counts, in_at, MPI_BYTE, in_types, WRITES_SOME);,
      (out, out_counts, out_at, out_types, in, in_counts, in_at, in_types, comm),
      const void *out, const int out_counts[], const int out_at[], const MPI_Datatype out_types[], void *in,
      const int in_counts[], const int in_at[], const MPI_Datatype in_types[], MPI_Comm comm)
 
 PAIR(Reduce, Ireduce,
-     if (out != MPI_IN_PLACE)
-	     READ(out, n, type);
+     READ(out, n, type);
      if (is_me(root, comm))
 	     WRITE(in, n, type, over(out));,
      (out, in, n, type, op, root, comm),
@@ -147,8 +137,7 @@ PAIR(Reduce, Ireduce,
 
 #define REDUCTION(name, later) \
 	PAIR(name, later, \
-	     if (out != MPI_IN_PLACE) \
-		     READ(out, n, type); \
+	     READ(out, n, type); \
 	     WRITE(in, n, type, over(out));, \
 	     (out, in, n, type, op, comm), \
 	     const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -157,15 +146,13 @@ REDUCTION(Scan, Iscan)
 
 /* WRITES_SOME: the first rank's buffer is not written. */
 PAIR(Exscan, Iexscan,
-     if (out != MPI_IN_PLACE)
-	     READ(out, n, type);
+     READ(out, n, type);
      WRITE(in, n, type, WRITES_SOME);,
      (out, in, n, type, op, comm),
      const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
 PAIR(Reduce_scatter_block, Ireduce_scatter_block,
-     if (out != MPI_IN_PLACE)
-	     READ(out, (size_t)n * (size_t)size, type);
+     READ(out, (size_t)n * (size_t)size, type);
      WRITE(in, out == MPI_IN_PLACE ? (size_t)n * (size_t)size : (size_t)n, type, over(out));,
      (out, in, n, type, op, comm),
      const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -189,8 +176,7 @@ static size_t part(const void *out, int n, const int *counts, MPI_Comm comm)
 }
 
 PAIR(Reduce_scatter, Ireduce_scatter,
-     if (out != MPI_IN_PLACE)
-	     READ(out, sum(size, counts), type);
+     READ(out, sum(size, counts), type);
      WRITE(in, part(out, size, counts, comm), type, WRITES_SOME);,
      (out, in, counts, type, op, comm),
      const void *out, void *in, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)

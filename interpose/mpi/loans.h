@@ -20,6 +20,8 @@
 #include "adsm_lend.h"
 
 #define WRAPPER __attribute__((visibility("default")))
+/* For macros: the arguments in parentheses, without these. */
+#define ARGUMENTS(...) __VA_ARGS__
 
 /* One range that MPI writes. */
 struct loan {

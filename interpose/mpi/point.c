@@ -37,45 +37,30 @@ SEND_LATER(Rsend_init, AGAIN)
 
 /* ---- receives: the status has the number of bytes */
 
-WRAPPER int MPI_Recv(void *p, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
-{
-	struct loans loans = { .when = NOW };
-	MPI_Status own;
+#define RECEIVE(name, arguments, ...) \
+	WRAPPER int MPI_##name(void *p, int n, MPI_Datatype type, __VA_ARGS__, MPI_Status *status) \
+	{ \
+		struct loans loans = { .when = NOW }; \
+		MPI_Status own; \
+ \
+		status = status == MPI_STATUS_IGNORE ? &own : status; \
+		p = loans_lend(&loans, p, (size_t)n, type, RECEIVES); \
+		return loans_end(&loans, PMPI_##name(p, n, type, ARGUMENTS arguments, status), status); \
+	}
+RECEIVE(Recv, (from, tag, comm), int from, int tag, MPI_Comm comm)
+RECEIVE(Mrecv, (message), MPI_Message *message)
 
-	status = status == MPI_STATUS_IGNORE ? &own : status;
-	p = loans_lend(&loans, p, (size_t)n, type, RECEIVES);
-	return loans_end(&loans, PMPI_Recv(p, n, type, from, tag, comm, status), status);
-}
-
-WRAPPER int MPI_Mrecv(void *p, int n, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
-{
-	struct loans loans = { .when = NOW };
-	MPI_Status own;
-
-	status = status == MPI_STATUS_IGNORE ? &own : status;
-	p = loans_lend(&loans, p, (size_t)n, type, RECEIVES);
-	return loans_end(&loans, PMPI_Mrecv(p, n, type, message, status), status);
-}
-
-#define RECEIVE_LATER(name, when_) \
-	WRAPPER int MPI_##name(void *p, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, \
-			       MPI_Request *request) \
+#define RECEIVE_LATER(name, when_, arguments, ...) \
+	WRAPPER int MPI_##name(void *p, int n, MPI_Datatype type, __VA_ARGS__, MPI_Request *request) \
 	{ \
 		struct loans loans = { .when = when_ }; \
  \
 		p = loans_lend(&loans, p, (size_t)n, type, RECEIVES); \
-		return loans_request(&loans, PMPI_##name(p, n, type, from, tag, comm, request), request); \
+		return loans_request(&loans, PMPI_##name(p, n, type, ARGUMENTS arguments, request), request); \
 	}
-RECEIVE_LATER(Irecv, LATER)
-RECEIVE_LATER(Recv_init, AGAIN)
-
-WRAPPER int MPI_Imrecv(void *p, int n, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
-{
-	struct loans loans = { .when = LATER };
-
-	p = loans_lend(&loans, p, (size_t)n, type, RECEIVES);
-	return loans_request(&loans, PMPI_Imrecv(p, n, type, message, request), request);
-}
+RECEIVE_LATER(Irecv, LATER, (from, tag, comm), int from, int tag, MPI_Comm comm)
+RECEIVE_LATER(Recv_init, AGAIN, (from, tag, comm), int from, int tag, MPI_Comm comm)
+RECEIVE_LATER(Imrecv, LATER, (message), MPI_Message *message)
 
 WRAPPER int MPI_Sendrecv(const void *out, int n_out, MPI_Datatype out_type, int to, int out_tag, void *in, int n_in,
 			 MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status *status)

@@ -39,7 +39,7 @@ static void end_call(struct call *call)
 /* False: there is no memory for the copies, so MPI must not be called. */
 static bool begin_call(struct call *call, int n, const MPI_Request *requests, MPI_Status *statuses)
 {
-	bool few = n <= FEW, own = statuses == MPI_STATUSES_IGNORE;
+	bool few = n <= FEW, own = statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE;
 
 	call->n = n;
 	call->requests = requests;
@@ -137,106 +137,43 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 	return result;
 }
 
-/* ---- one of several requests */
-
-WRAPPER int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
-{
-	struct call call;
-	MPI_Status own;
-	int result;
-
-	if (n <= 0 || !loans_any())
-		return PMPI_Waitany(n, requests, index, status);
-	status = status == MPI_STATUS_IGNORE ? &own : status;
-	if (!begin_call(&call, n, requests, status))
-		return MPI_ERR_NO_MEM;
-	result = PMPI_Waitany(n, requests, index, status);
-	if (result != MPI_SUCCESS)
-		all_failed(&call, result);
-	else if (*index != MPI_UNDEFINED)
-		over(&call, *index, result, status);
-	end_call(&call);
-	return result;
-}
-
-WRAPPER int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
-{
-	struct call call;
-	MPI_Status own;
-	int result;
-
-	if (n <= 0 || !loans_any())
-		return PMPI_Testany(n, requests, index, flag, status);
-	status = status == MPI_STATUS_IGNORE ? &own : status;
-	if (!begin_call(&call, n, requests, status))
-		return MPI_ERR_NO_MEM;
-	result = PMPI_Testany(n, requests, index, flag, status);
-	if (result != MPI_SUCCESS)
-		all_failed(&call, result);
-	else if (*flag && *index != MPI_UNDEFINED)
-		over(&call, *index, result, status);
-	end_call(&call);
-	return result;
-}
-
 /* ---- several requests */
 
-WRAPPER int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
-{
-	struct call call;
-	int result;
-
-	if (n <= 0 || !loans_any())
-		return PMPI_Waitall(n, requests, statuses);
-	if (!begin_call(&call, n, requests, statuses))
-		return MPI_ERR_NO_MEM;
-	result = PMPI_Waitall(n, requests, call.statuses);
-	if (sets_statuses(result))
-		over_several(&call, n, NULL, result);
-	else
-		all_failed(&call, result);
-	end_call(&call);
-	return result;
-}
-
-WRAPPER int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-	struct call call;
-	int result;
-
-	if (n <= 0 || !loans_any())
-		return PMPI_Testall(n, requests, flag, statuses);
-	if (!begin_call(&call, n, requests, statuses))
-		return MPI_ERR_NO_MEM;
-	result = PMPI_Testall(n, requests, flag, call.statuses);
-	if (!sets_statuses(result))
-		all_failed(&call, result);
-	else if (result != MPI_SUCCESS || *flag)
-		over_several(&call, n, NULL, result);
-	end_call(&call);
-	return result;
-}
-
-#define SOME(name) \
-	WRAPPER int MPI_##name(int n, MPI_Request requests[], int *n_done, int indices[], MPI_Status statuses[]) \
+/*
+ * A row: the arguments behind the requests; whether MPI has set what follows; how many requests are done, and which.
+ * Of one request there is one status, too.
+ */
+#define SEVERAL(name, arguments, is_set, n_done, indices, ...) \
+	WRAPPER int MPI_##name(int n, MPI_Request requests[], __VA_ARGS__) \
 	{ \
 		struct call call; \
 		int result; \
  \
 		if (n <= 0 || !loans_any()) \
-			return PMPI_##name(n, requests, n_done, indices, statuses); \
+			return PMPI_##name(n, requests, ARGUMENTS arguments); \
 		if (!begin_call(&call, n, requests, statuses)) \
 			return MPI_ERR_NO_MEM; \
-		result = PMPI_##name(n, requests, n_done, indices, call.statuses); \
-		if (!sets_statuses(result)) \
+		statuses = call.statuses; \
+		result = PMPI_##name(n, requests, ARGUMENTS arguments); \
+		if (is_set) \
+			over_several(&call, n_done, indices, result); \
+		else \
 			all_failed(&call, result); \
-		else if (*n_done != MPI_UNDEFINED) \
-			over_several(&call, *n_done, indices, result); \
 		end_call(&call); \
 		return result; \
 	}
-SOME(Waitsome)
-SOME(Testsome)
+
+SEVERAL(Waitany, (index, statuses), result == MPI_SUCCESS, *index != MPI_UNDEFINED, index,
+	int *index, MPI_Status *statuses)
+SEVERAL(Testany, (index, flag, statuses), result == MPI_SUCCESS, *flag && *index != MPI_UNDEFINED, index,
+	int *index, int *flag, MPI_Status *statuses)
+SEVERAL(Waitall, (statuses), sets_statuses(result), n, NULL, MPI_Status statuses[])
+SEVERAL(Testall, (flag, statuses), sets_statuses(result), result != MPI_SUCCESS || *flag ? n : 0, NULL,
+	int *flag, MPI_Status statuses[])
+SEVERAL(Waitsome, (n_done, indices, statuses), sets_statuses(result), *n_done != MPI_UNDEFINED ? *n_done : 0, indices,
+	int *n_done, int indices[], MPI_Status statuses[])
+SEVERAL(Testsome, (n_done, indices, statuses), sets_statuses(result), *n_done != MPI_UNDEFINED ? *n_done : 0, indices,
+	int *n_done, int indices[], MPI_Status statuses[])
 
 /* ---- starts and ends */
 
