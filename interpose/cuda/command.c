@@ -4,6 +4,7 @@
 
 #include "cuda/options.h"
 #include "function.h"
+#include "home.h"
 #include "stream.h"
 #include "sync.h"
 
@@ -23,4 +24,13 @@ CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_driver_use 
 	error = !n && may_wait(stream) ? adsm_driver_launch(home, stream, enqueue, arg, &result) :
 		adsm_driver_call(home, uses, n, stream, enqueue, arg, &result);
 	return error ? adsm_cuda_failure(error, stream) : result;
+}
+
+CUresult adsm_cuda_unnamed(CUstream stream, int (*enqueue)(void *arg), void *arg)
+{
+	struct adsm_home *home = adsm_cuda_concerned();
+
+	if (!home || adsm_cuda_capturing(stream))
+		return adsm_cuda_passed(enqueue(arg));
+	return adsm_cuda_command(home, NULL, 0, stream, enqueue, arg);
 }

@@ -2,7 +2,6 @@
 /*
  * context.c - the start of the driver, and the end of contexts: the library first ends its queues and memory there.
  */
-#include "entries.h"
 #include "function.h"
 #include "handles.h"
 #include "home.h"
@@ -12,19 +11,10 @@
 
 #define DEVICES_MAX 64		/* whose primary contexts are counted */
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active);
-ADSM_CU_CALLED(cuDevicePrimaryCtxGetState);
-ADSM_CU(cuInit);
-ADSM_CU(cuCtxDestroy);
-ADSM_CU(cuCtxDestroy_v2);
-ADSM_CU(cuDevicePrimaryCtxRetain);
-ADSM_CU(cuDevicePrimaryCtxRelease);
-ADSM_CU(cuDevicePrimaryCtxRelease_v2);
-ADSM_CU(cuDevicePrimaryCtxReset);
-ADSM_CU(cuDevicePrimaryCtxReset_v2);
+ADSM_CU_CALLED(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active));
 
 /* Exit handlers that the program sets after this call run before the driver ends, and can still use the library. */
-ADSM_WRAPPER CUresult cuInit(unsigned flags)
+ADSM_CU_WRAPPER(cuInit, (unsigned flags))
 {
 	CUresult result = real_cu(cuInit)(flags);
 
@@ -64,16 +54,16 @@ static void end_context(CUcontext context, bool always)
 	}
 }
 
-#define END(name, type, of, context, always)				\
-	ADSM_WRAPPER CUresult name(type of)				\
-	{								\
-		end_context(context, always);				\
-		return real_cu(name)(of);				\
+#define END(name, type, of, context, always)	\
+	ADSM_CU_WRAPPER(name, (type of))	\
+	{					\
+		end_context(context, always);	\
+		return real_cu(name)(of);	\
 	}
 END(cuCtxDestroy, CUcontext, context, context, true)
 END(cuCtxDestroy_v2, CUcontext, context, context, true)
 
-ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+ADSM_CU_WRAPPER(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device))
 {
 	CUresult result;
 
@@ -87,6 +77,25 @@ ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devi
 	}
 	return result;
 }
+
+/* The program releases the primary context once. Returns the context if that was the last time, else NULL. */
+static CUcontext context_to_release(CUdevice device)
+{
+	CUcontext context = NULL;
+
+	if (device < 0 || device >= DEVICES_MAX)
+		return NULL;
+	adsm_mutex_lock(&primary_lock);
+	if (primary[device].n && !--primary[device].n) {
+		context = primary[device].context;
+		primary[device].context = NULL;
+	}
+	adsm_mutex_unlock(&primary_lock);
+	return context;
+}
+
+END(cuDevicePrimaryCtxRelease, CUdevice, device, context_to_release(device), false)
+END(cuDevicePrimaryCtxRelease_v2, CUdevice, device, context_to_release(device), false)
 
 /* The context that a reset ends, even if the library has not seen the program retain it. */
 static CUcontext context_to_reset(CUdevice device)
@@ -109,23 +118,5 @@ static CUcontext context_to_reset(CUdevice device)
 	return context;
 }
 
-/* The program releases the primary context once. Returns the context if that was the last time, else NULL. */
-static CUcontext context_to_release(CUdevice device)
-{
-	CUcontext context = NULL;
-
-	if (device < 0 || device >= DEVICES_MAX)
-		return NULL;
-	adsm_mutex_lock(&primary_lock);
-	if (primary[device].n && !--primary[device].n) {
-		context = primary[device].context;
-		primary[device].context = NULL;
-	}
-	adsm_mutex_unlock(&primary_lock);
-	return context;
-}
-
-END(cuDevicePrimaryCtxRelease, CUdevice, device, context_to_release(device), false)
-END(cuDevicePrimaryCtxRelease_v2, CUdevice, device, context_to_release(device), false)
 END(cuDevicePrimaryCtxReset, CUdevice, device, context_to_reset(device), true)
 END(cuDevicePrimaryCtxReset_v2, CUdevice, device, context_to_reset(device), true)

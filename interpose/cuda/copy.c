@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - the program's copies in one dimension, and batches of copies of any kind.
+ * copy.c - the program's copies in one dimension.
  *
  * Memory in an object is found by its address. The driver is not asked, because it takes a view for device memory. An
  * end in an object is replaced by the device's address, even if the program passed it as host memory. So the driver
@@ -9,15 +9,14 @@
  */
 #include "base/log.h"
 #include "command.h"
-#include "entries.h"
 #include "home.h"
 #include "stream.h"
 #include "sync.h"
 
 #define STAGED ((size_t)64 << 10)	/* bytes of pageable memory: for no more than that, a driver does not wait */
 
-ADSM_CU_CALLED(cuPointerGetAttribute);
-ADSM_CU_CALLED(cuStreamSynchronize);
+ADSM_CU_CALLED(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr p));
+ADSM_CU_CALLED(cuStreamSynchronize, (CUstream stream));
 
 /* ---- ends */
 
@@ -141,20 +140,22 @@ static CUresult copy_ordered(struct copy *copy)
 	return result == CUDA_SUCCESS ? copy_driver(copy, home) : result;
 }
 
-#define COPY_NOW(name, per_thread, params, args, to, from)						\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name params								\
+/* @passed: what becomes of the driver's result if no object is concerned. */
+#define COPY(name, params, args, to, from, in_stream, run, passed)					\
+	ADSM_CU_WRAPPER(name, params)									\
 	{												\
 		struct copy copy;									\
 													\
-		if (!copy_begin(&copy, to, (uintptr_t)dst, from, (uintptr_t)src, size,			\
-				adsm_cuda_stream(NULL, per_thread)))					\
-			return real_cu(name) args;							\
-		return copy_now(&copy);									\
+		if (!copy_begin(&copy, to, (uintptr_t)dst, from, (uintptr_t)src, size, in_stream))	\
+			return passed(real_cu(name) args);						\
+		return run(&copy);									\
 	}
-#define COPIES_NOW(name, params, args, to, from)							\
-	COPY_NOW(name, false, params, args, to, from)							\
-	COPY_NOW(name##_ptds, true, params, args, to, from)
+#define COPIES_NOW(name, params, args, to, from)		\
+	COPY(name, params, args, to, from, NULL, copy_now, )	\
+	COPY(name##_ptds, params, args, to, from, CU_STREAM_PER_THREAD, copy_now, )
+#define COPIES_ORDERED(name, params, args, to, from)					\
+	COPY(name, params, args, to, from, stream, copy_ordered, adsm_cuda_passed)	\
+	COPY(name##_ptsz, params, args, to, from, adsm_cuda_stream(stream, true), copy_ordered, adsm_cuda_passed)
 
 COPIES_NOW(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size), ANY, ANY)
 COPIES_NOW(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size), (dst, src, size), DEVICE, HOST)
@@ -162,21 +163,6 @@ COPIES_NOW(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size), (dst, src
 COPIES_NOW(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size), DEVICE, DEVICE)
 COPIES_NOW(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size),
 	   (dst, dst_context, src, src_context, size), ANY, ANY)
-
-#define COPY_ORDERED(name, per_thread, params, args, to, from)						\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name params								\
-	{												\
-		struct copy copy;									\
-													\
-		if (!copy_begin(&copy, to, (uintptr_t)dst, from, (uintptr_t)src, size,			\
-				adsm_cuda_stream(stream, per_thread)))					\
-			return adsm_cuda_passed(real_cu(name) args);					\
-		return copy_ordered(&copy);								\
-	}
-#define COPIES_ORDERED(name, params, args, to, from)							\
-	COPY_ORDERED(name, false, params, args, to, from)						\
-	COPY_ORDERED(name##_ptsz, true, params, args, to, from)
 
 COPIES_ORDERED(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream),
 	       (dst, src, size, stream), ANY, ANY)
@@ -208,94 +194,3 @@ static int enqueue_copy(void *arg)
 		result = real_cu(cuStreamSynchronize)(c->stream);
 	return result;
 }
-
-/* ---- batches of copies: the library takes them for commands that may use any object */
-
-struct batch {
-	__typeof__(&cuMemcpyBatchAsync) one;
-	__typeof__(&cuMemcpyBatchAsync_v2) one_v2;
-	__typeof__(&cuMemcpy3DBatchAsync) three;
-	__typeof__(&cuMemcpy3DBatchAsync_v2) three_v2;
-	CUdeviceptr *dst, *src;
-	size_t *sizes, n, *indices, n_attributes, *failed;
-	void *attributes, *copies;
-	unsigned long long flags;
-	CUstream stream;
-};
-
-static int enqueue_batch(void *arg)
-{
-	const struct batch *b = arg;
-
-	if (b->one)
-		return b->one(b->dst, b->src, b->sizes, b->n, b->attributes, b->indices, b->n_attributes, b->failed,
-			      b->stream);
-	if (b->one_v2)
-		return b->one_v2(b->dst, b->src, b->sizes, b->n, b->attributes, b->indices, b->n_attributes, b->stream);
-	if (b->three)
-		return b->three(b->n, b->copies, b->failed, b->flags, b->stream);
-	return b->three_v2(b->n, b->copies, b->flags, b->stream);
-}
-
-static CUresult copy_batch(struct batch *batch, bool per_thread)
-{
-	CUstream stream = adsm_cuda_stream(batch->stream, per_thread);
-	struct adsm_home *home = adsm_cuda_concerned();
-
-	if (!home || adsm_cuda_capturing(stream))
-		return adsm_cuda_passed(enqueue_batch(batch));
-	return adsm_cuda_command(home, NULL, 0, stream, enqueue_batch, batch);
-}
-
-#define BATCH(name, per_thread)										\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(CUdeviceptr *dst, CUdeviceptr *src, size_t *sizes, size_t n, void *attributes, \
-				   size_t *indices, size_t n_attributes, size_t *failed, CUstream stream) \
-	{												\
-		struct batch batch = { .one = real_cu(name), .dst = dst, .src = src, .sizes = sizes, .n = n,	\
-				       .attributes = attributes, .indices = indices,			\
-				       .n_attributes = n_attributes, .failed = failed, .stream = stream }; \
-													\
-		return copy_batch(&batch, per_thread);							\
-	}
-BATCH(cuMemcpyBatchAsync, false)
-BATCH(cuMemcpyBatchAsync_ptsz, true)
-
-#define BATCH_V2(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(CUdeviceptr *dst, CUdeviceptr *src, size_t *sizes, size_t n, void *attributes, \
-				   size_t *indices, size_t n_attributes, CUstream stream)		\
-	{												\
-		struct batch batch = { .one_v2 = real_cu(name), .dst = dst, .src = src, .sizes = sizes, .n = n, \
-				       .attributes = attributes, .indices = indices,			\
-				       .n_attributes = n_attributes, .stream = stream };		\
-													\
-		return copy_batch(&batch, per_thread);							\
-	}
-BATCH_V2(cuMemcpyBatchAsync_v2, false)
-BATCH_V2(cuMemcpyBatchAsync_v2_ptsz, true)
-
-#define BATCH_3D(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(size_t n, void *copies, size_t *failed, unsigned long long flags,	\
-				   CUstream stream)							\
-	{												\
-		struct batch batch = { .three = real_cu(name), .n = n, .copies = copies, .failed = failed,	\
-				       .flags = flags, .stream = stream };				\
-													\
-		return copy_batch(&batch, per_thread);							\
-	}
-BATCH_3D(cuMemcpy3DBatchAsync, false)
-BATCH_3D(cuMemcpy3DBatchAsync_ptsz, true)
-
-#define BATCH_3D_V2(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(size_t n, void *copies, unsigned long long flags, CUstream stream)	\
-	{												\
-		struct batch batch = { .three_v2 = real_cu(name), .n = n, .copies = copies, .flags = flags,	\
-				       .stream = stream };						\
-													\
-		return copy_batch(&batch, per_thread);							\
-	}
-BATCH_3D_V2(cuMemcpy3DBatchAsync_v2, false)
-BATCH_3D_V2(cuMemcpy3DBatchAsync_v2_ptsz, true)

@@ -2,13 +2,29 @@
 /* copy_shape.c - the program's copies in two and three dimensions, and copies of CUDA arrays. */
 #include "base/log.h"
 #include "command.h"
-#include "entries.h"
 #include "home.h"
 #include "stream.h"
 #include "sync.h"
 
-CUresult cuCtxGetCurrent(CUcontext *context);
-ADSM_CU_CALLED(cuCtxGetCurrent);
+ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
+
+typedef struct {
+	size_t srcXInBytes, srcY, srcZ, srcLOD;
+	int srcMemoryType;
+	const void *srcHost;
+	CUdeviceptr srcDevice;
+	CUarray srcArray;
+	CUcontext srcContext;
+	size_t srcPitch, srcHeight;
+	size_t dstXInBytes, dstY, dstZ, dstLOD;
+	int dstMemoryType;
+	void *dstHost;
+	CUdeviceptr dstDevice;
+	CUarray dstArray;
+	CUcontext dstContext;
+	size_t dstPitch, dstHeight;
+	size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D_PEER;
 
 /* ---- in two and three dimensions: the descriptor has the kind of memory of each end */
 
@@ -18,22 +34,13 @@ union shape {
 	CUDA_MEMCPY3D_PEER peer;
 };
 
-/* The driver's function for the copy: one field is set. */
-struct by_shape {
-	CUresult (*two)(const CUDA_MEMCPY2D *copy);
-	CUresult (*two_async)(const CUDA_MEMCPY2D *copy, CUstream stream);
-	CUresult (*three)(const CUDA_MEMCPY3D *copy);
-	CUresult (*three_async)(const CUDA_MEMCPY3D *copy, CUstream stream);
-	CUresult (*peer)(const CUDA_MEMCPY3D_PEER *copy);
-	CUresult (*peer_async)(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);
-};
-
 struct shaped {
-	struct by_shape driver;
+	/* The driver's function for a synchronous copy; or, if that is NULL, for one in the order of a stream. */
+	CUresult (*now)(const void *copy);
+	CUresult (*ordered)(const void *copy, CUstream stream);
 	union shape copy;		/* as the driver gets it */
 	CUstream stream;		/* the program's stream; for NULL, the default stream that it means */
 	CUstream given;			/* the program's argument, for the driver */
-	bool now;			/* a synchronous copy */
 	bool pageable;			/* an end is host memory that the driver does not know */
 	struct adsm_driver_use uses[2];
 	size_t n_uses;
@@ -46,17 +53,7 @@ static int enqueue_shaped(void *arg)
 {
 	const struct shaped *s = arg;
 
-	if (s->driver.two)
-		return s->driver.two(&s->copy.two);
-	if (s->driver.two_async)
-		return s->driver.two_async(&s->copy.two, s->given);
-	if (s->driver.three)
-		return s->driver.three(&s->copy.three);
-	if (s->driver.three_async)
-		return s->driver.three_async(&s->copy.three, s->given);
-	if (s->driver.peer)
-		return s->driver.peer(&s->copy.peer);
-	return s->driver.peer_async(&s->copy.peer, s->given);
+	return s->now ? s->now(&s->copy) : s->ordered(&s->copy, s->given);
 }
 
 /* @offset: from an end's base to its first byte. True: it is in an object, and *device is the device's address. */
@@ -117,79 +114,66 @@ static CUresult copy_shaped(struct shaped *shaped)
 #define OFFSET_3D(c, end) (((c)->end##Z * (c)->end##Height + (c)->end##Y) * (c)->end##Pitch + (c)->end##XInBytes)
 
 /* These return whether an end is in an object. */
-static bool shaped_2d(struct shaped *shaped, const CUDA_MEMCPY2D *copy)
-{
-	CUDA_MEMCPY2D *own = &shaped->copy.two;
-
-	if (!copy || !adsm_driver_active())
-		return false;
-	*own = *copy;
-	return SHAPED_ENDS(shaped, own, OFFSET_2D(own, dst), OFFSET_2D(own, src));
-}
-
-static bool shaped_3d(struct shaped *shaped, const CUDA_MEMCPY3D *copy)
-{
-	CUDA_MEMCPY3D *own = &shaped->copy.three;
-
-	if (!copy || !adsm_driver_active())
-		return false;
-	*own = *copy;
-	return SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src));
-}
+#define SHAPED(name, type, field, offset)						\
+	static bool name(struct shaped *shaped, const type *copy)			\
+	{										\
+		type *own = &shaped->copy.field;					\
+											\
+		if (!copy || !adsm_driver_active())					\
+			return false;							\
+		*own = *copy;								\
+		return SHAPED_ENDS(shaped, own, offset(own, dst), offset(own, src));	\
+	}
+SHAPED(shaped_2d, CUDA_MEMCPY2D, two, OFFSET_2D)
+SHAPED(shaped_3d, CUDA_MEMCPY3D, three, OFFSET_3D)
+SHAPED(peer_ends, CUDA_MEMCPY3D_PEER, peer, OFFSET_3D)
 
 static bool shaped_peer(struct shaped *shaped, const CUDA_MEMCPY3D_PEER *copy)
 {
-	CUDA_MEMCPY3D_PEER *own = &shaped->copy.peer;
 	CUcontext context = NULL;
 
-	if (!copy || !adsm_driver_active())
-		return false;
-	*own = *copy;
-	if (!SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src)))
+	if (!peer_ends(shaped, copy))
 		return false;
 	/* An end that was host memory had no context. */
 	real_cu(cuCtxGetCurrent)(&context);
 	if (copy->dstMemoryType == CU_MEMORYTYPE_HOST)
-		own->dstContext = context;
+		shaped->copy.peer.dstContext = context;
 	if (copy->srcMemoryType == CU_MEMORYTYPE_HOST)
-		own->srcContext = context;
+		shaped->copy.peer.srcContext = context;
 	return true;
 }
 
-#define SHAPED_NOW(name, per_thread, type, kind, ends)							\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(const type *copy)							\
-	{												\
-		struct shaped shaped = { .driver.kind = real_cu(name), .now = true,			\
-					 .stream = adsm_cuda_stream(NULL, per_thread) };		\
-													\
-		return ends(&shaped, copy) ? copy_shaped(&shaped) : shaped.driver.kind(copy);		\
+#define SHAPED_NOW(name, per_thread, ends)									\
+	ADSM_CU_WRAPPER(name, (const void *copy))								\
+	{													\
+		struct shaped shaped = { .now = real_cu(name), .stream = adsm_cuda_stream(NULL, per_thread) };	\
+														\
+		return ends(&shaped, copy) ? copy_shaped(&shaped) : shaped.now(copy);				\
 	}
-SHAPED_NOW(cuMemcpy2D_v2, false, CUDA_MEMCPY2D, two, shaped_2d)
-SHAPED_NOW(cuMemcpy2D_v2_ptds, true, CUDA_MEMCPY2D, two, shaped_2d)
-SHAPED_NOW(cuMemcpy2DUnaligned_v2, false, CUDA_MEMCPY2D, two, shaped_2d)
-SHAPED_NOW(cuMemcpy2DUnaligned_v2_ptds, true, CUDA_MEMCPY2D, two, shaped_2d)
-SHAPED_NOW(cuMemcpy3D_v2, false, CUDA_MEMCPY3D, three, shaped_3d)
-SHAPED_NOW(cuMemcpy3D_v2_ptds, true, CUDA_MEMCPY3D, three, shaped_3d)
-SHAPED_NOW(cuMemcpy3DPeer, false, CUDA_MEMCPY3D_PEER, peer, shaped_peer)
-SHAPED_NOW(cuMemcpy3DPeer_ptds, true, CUDA_MEMCPY3D_PEER, peer, shaped_peer)
+SHAPED_NOW(cuMemcpy2D_v2, false, shaped_2d)
+SHAPED_NOW(cuMemcpy2D_v2_ptds, true, shaped_2d)
+SHAPED_NOW(cuMemcpy2DUnaligned_v2, false, shaped_2d)
+SHAPED_NOW(cuMemcpy2DUnaligned_v2_ptds, true, shaped_2d)
+SHAPED_NOW(cuMemcpy3D_v2, false, shaped_3d)
+SHAPED_NOW(cuMemcpy3D_v2_ptds, true, shaped_3d)
+SHAPED_NOW(cuMemcpy3DPeer, false, shaped_peer)
+SHAPED_NOW(cuMemcpy3DPeer_ptds, true, shaped_peer)
 
-#define SHAPED_ORDERED(name, per_thread, type, kind, ends)						\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(const type *copy, CUstream given)					\
-	{												\
-		struct shaped shaped = { .driver.kind = real_cu(name), .given = given,			\
-					 .stream = adsm_cuda_stream(given, per_thread) };		\
-													\
-		return ends(&shaped, copy) ? copy_shaped(&shaped) :					\
-			adsm_cuda_passed(shaped.driver.kind(copy, given));				\
+#define SHAPED_ORDERED(name, per_thread, ends)							\
+	ADSM_CU_WRAPPER(name, (const void *copy, CUstream given))				\
+	{											\
+		struct shaped shaped = { .ordered = real_cu(name), .given = given,		\
+					 .stream = adsm_cuda_stream(given, per_thread) };	\
+												\
+		return ends(&shaped, copy) ? copy_shaped(&shaped) :				\
+			adsm_cuda_passed(shaped.ordered(copy, given));				\
 	}
-SHAPED_ORDERED(cuMemcpy2DAsync_v2, false, CUDA_MEMCPY2D, two_async, shaped_2d)
-SHAPED_ORDERED(cuMemcpy2DAsync_v2_ptsz, true, CUDA_MEMCPY2D, two_async, shaped_2d)
-SHAPED_ORDERED(cuMemcpy3DAsync_v2, false, CUDA_MEMCPY3D, three_async, shaped_3d)
-SHAPED_ORDERED(cuMemcpy3DAsync_v2_ptsz, true, CUDA_MEMCPY3D, three_async, shaped_3d)
-SHAPED_ORDERED(cuMemcpy3DPeerAsync, false, CUDA_MEMCPY3D_PEER, peer_async, shaped_peer)
-SHAPED_ORDERED(cuMemcpy3DPeerAsync_ptsz, true, CUDA_MEMCPY3D_PEER, peer_async, shaped_peer)
+SHAPED_ORDERED(cuMemcpy2DAsync_v2, false, shaped_2d)
+SHAPED_ORDERED(cuMemcpy2DAsync_v2_ptsz, true, shaped_2d)
+SHAPED_ORDERED(cuMemcpy3DAsync_v2, false, shaped_3d)
+SHAPED_ORDERED(cuMemcpy3DAsync_v2_ptsz, true, shaped_3d)
+SHAPED_ORDERED(cuMemcpy3DPeerAsync, false, shaped_peer)
+SHAPED_ORDERED(cuMemcpy3DPeerAsync_ptsz, true, shaped_peer)
 
 /* ---- CUDA arrays: if the other end is in an object, the copy becomes a copy of one row in two dimensions */
 
@@ -209,10 +193,9 @@ static CUDA_MEMCPY2D from_array(int type, CUdeviceptr p, CUarray src, size_t off
 }
 
 #define ARRAY_NOW(name, row, per_thread, params, args, ...)						\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name params								\
+	ADSM_CU_WRAPPER(name, params)									\
 	{												\
-		struct shaped shaped = { .driver.two = real_cu(row), .now = true,			\
+		struct shaped shaped = { .now = real_cu(row),						\
 					 .stream = adsm_cuda_stream(NULL, per_thread) };		\
 		CUDA_MEMCPY2D copy = __VA_ARGS__;							\
 													\
@@ -231,16 +214,15 @@ ARRAYS_NOW(cuMemcpyHtoA_v2, (CUarray dst, size_t offset, const void *src, size_t
 ARRAYS_NOW(cuMemcpyAtoH_v2, (void *dst, CUarray src, size_t offset, size_t size), (dst, src, offset, size),
 	   from_array(CU_MEMORYTYPE_HOST, (uintptr_t)dst, src, offset, size))
 
-#define ARRAY_ORDERED(name, row, per_thread, params, args, ...)						\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name params								\
-	{												\
-		struct shaped shaped = { .driver.two_async = real_cu(row), .given = stream,		\
-					 .stream = adsm_cuda_stream(stream, per_thread) };		\
-		CUDA_MEMCPY2D copy = __VA_ARGS__;							\
-													\
-		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) :			\
-			adsm_cuda_passed(real_cu(name) args);						\
+#define ARRAY_ORDERED(name, row, per_thread, params, args, ...)					\
+	ADSM_CU_WRAPPER(name, params)								\
+	{											\
+		struct shaped shaped = { .ordered = real_cu(row), .given = stream,		\
+					 .stream = adsm_cuda_stream(stream, per_thread) };	\
+		CUDA_MEMCPY2D copy = __VA_ARGS__;						\
+												\
+		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) :		\
+			adsm_cuda_passed(real_cu(name) args);					\
 	}
 #define ARRAYS_ORDERED(name, params, args, ...)								\
 	ARRAY_ORDERED(name, cuMemcpy2DAsync_v2, false, params, args, __VA_ARGS__)			\

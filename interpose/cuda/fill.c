@@ -2,12 +2,11 @@
 /* fill.c - the program's fills, and its writes of single words in the order of a stream. */
 #include "base/log.h"
 #include "command.h"
-#include "entries.h"
 #include "home.h"
 #include "stream.h"
 #include "sync.h"
 
-ADSM_CU_CALLED(cuStreamSynchronize);
+ADSM_CU_CALLED(cuStreamSynchronize, (CUstream stream));
 
 /* ---- fills */
 
@@ -58,14 +57,13 @@ static CUresult fill_now(struct fill *fill)
 	return error ? adsm_cuda_failure(error, fill->stream) : CUDA_SUCCESS;
 }
 
-#define FILL(name, per_thread, params, args, given, run, ...)						\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name params								\
-	{												\
+#define FILL(name, per_thread, params, args, given, run, ...)							\
+	ADSM_CU_WRAPPER(name, params)										\
+	{													\
 		struct fill fill = { .stream = adsm_cuda_stream(given, per_thread), .unit = sizeof(value),	\
-				     .value = value, .n = n, __VA_ARGS__ };				\
-													\
-		return fill_begin(&fill, dst) ? run(&fill) : adsm_cuda_passed(real_cu(name) args);	\
+				     .value = value, .n = n, __VA_ARGS__ };					\
+														\
+		return fill_begin(&fill, dst) ? run(&fill) : adsm_cuda_passed(real_cu(name) args);		\
 	}
 #define FILLS(now, ordered, type)									\
 	FILL(now, false, (CUdeviceptr dst, type value, size_t n), (dst, value, n), NULL, fill_now, .height = 1)	\
@@ -154,14 +152,13 @@ static CUresult write_word(struct word *word, bool per_thread)
 	return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
 }
 
-#define WORD(name, per_thread, type, which)								\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(CUstream stream, CUdeviceptr dst, type value, unsigned flags)	\
-	{												\
+#define WORD(name, per_thread, type, which)									\
+	ADSM_CU_WRAPPER(name, (CUstream stream, CUdeviceptr dst, type value, unsigned flags))			\
+	{													\
 		struct word word = { .which = real_cu(name), .given = stream, .dst = dst, .value = value,	\
-				     .flags = flags };							\
-													\
-		return write_word(&word, per_thread);							\
+				     .flags = flags };								\
+														\
+		return write_word(&word, per_thread);								\
 	}
 #define WORDS(name, type, which)	\
 	WORD(name, false, type, which)	\
@@ -177,8 +174,11 @@ WORDS(cuStreamWriteValue64_v2, uint64_t, two)
 #define WRITE_VALUE_32 2
 #define WRITE_VALUE_64 5
 
+/* All operations with an address begin in this way. */
+typedef union { struct { int operation; CUdeviceptr address; } any; uint64_t pad[6]; } CUstreamBatchMemOpParams;
+
 struct operations {
-	__typeof__(&cuStreamBatchMemOp) driver;
+	CUresult (*driver)(CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags);
 	CUstream given;			/* the program's argument, for the driver */
 	unsigned n, flags;
 	CUstreamBatchMemOpParams *list;
@@ -214,10 +214,9 @@ static CUresult run_operations(struct operations *operations, bool per_thread)
 	return adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations, operations);
 }
 
-#define OPERATIONS(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags) \
-	{												\
+#define OPERATIONS(name, per_thread)										\
+	ADSM_CU_WRAPPER(name, (CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags))	\
+	{													\
 		return run_operations(&(struct operations){ real_cu(name), stream, n, flags, list }, per_thread); \
 	}
 OPERATIONS(cuStreamBatchMemOp, false)

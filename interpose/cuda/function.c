@@ -9,18 +9,13 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/stats.h"
-#include "entries.h"
 #include "home.h"
 #include "stream.h"
 #include "sync.h"
 
 #define CHECK_NS 100000000u	/* how often a waiting thread checks that the context has not failed */
 
-ADSM_CU_CALLED(cuStreamQuery);
-ADSM_CU(cuLaunchHostFunc);
-ADSM_CU(cuLaunchHostFunc_ptsz);
-ADSM_CU(cuStreamAddCallback);
-ADSM_CU(cuStreamAddCallback_ptsz);
+ADSM_CU_CALLED(cuStreamQuery, (CUstream stream));
 
 /* A host function that has not run yet. */
 struct function {
@@ -135,48 +130,34 @@ static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamC
 	return function;
 }
 
-static CUresult launch_host(__typeof__(&cuLaunchHostFunc) driver, CUstream stream, bool per_thread, CUhostFn *host,
-			    void *data)
+/* @result: of the driver, which got the function; NULL: it got the program's. */
+static CUresult launched(struct function *function, CUresult result)
 {
-	struct function *function = function_make(adsm_cuda_stream(stream, per_thread), host, NULL, data);
-	CUresult result = function ? driver(stream, run_host, function) : driver(stream, host, data);
-
 	if (function && result != CUDA_SUCCESS)
 		function_ended(function);
 	return adsm_cuda_passed(result);
 }
 
-static CUresult add_callback(__typeof__(&cuStreamAddCallback) driver, CUstream stream, bool per_thread,
-			     CUstreamCallback *callback, void *data, unsigned flags)
-{
-	struct function *function = function_make(adsm_cuda_stream(stream, per_thread), NULL, callback, data);
-	CUresult result = function ? driver(stream, run_callback, function, flags) :
-		driver(stream, callback, data, flags);
+#define HOST(name, per_thread)											\
+	ADSM_CU_WRAPPER(name, (CUstream stream, CUhostFn *host, void *data))					\
+	{													\
+		struct function *own = function_make(adsm_cuda_stream(stream, per_thread), host, NULL, data);	\
+														\
+		return launched(own, own ? real_cu(name)(stream, run_host, own) : real_cu(name)(stream, host, data)); \
+	}
+HOST(cuLaunchHostFunc, false)
+HOST(cuLaunchHostFunc_ptsz, true)
 
-	if (function && result != CUDA_SUCCESS)
-		function_ended(function);
-	return adsm_cuda_passed(result);
-}
-
-ADSM_WRAPPER CUresult cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *data)
-{
-	return launch_host(real_cu(cuLaunchHostFunc), stream, false, function, data);
-}
-
-ADSM_WRAPPER CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn *function, void *data)
-{
-	return launch_host(real_cu(cuLaunchHostFunc_ptsz), stream, true, function, data);
-}
-
-ADSM_WRAPPER CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback *function, void *data, unsigned flags)
-{
-	return add_callback(real_cu(cuStreamAddCallback), stream, false, function, data, flags);
-}
-
-ADSM_WRAPPER CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback *function, void *data, unsigned flags)
-{
-	return add_callback(real_cu(cuStreamAddCallback_ptsz), stream, true, function, data, flags);
-}
+#define CALLBACK(name, per_thread)										\
+	ADSM_CU_WRAPPER(name, (CUstream stream, CUstreamCallback *callback, void *data, unsigned flags))	\
+	{													\
+		struct function *own = function_make(adsm_cuda_stream(stream, per_thread), NULL, callback, data); \
+														\
+		return launched(own, own ? real_cu(name)(stream, run_callback, own, flags) :			\
+				real_cu(name)(stream, callback, data, flags));					\
+	}
+CALLBACK(cuStreamAddCallback, false)
+CALLBACK(cuStreamAddCallback_ptsz, true)
 
 void adsm_cuda_functions_end(const struct adsm_home *home)
 {

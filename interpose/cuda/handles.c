@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/os.h"
-#include "entries.h"
 #include "handles.h"
 #include "hook.h"
 #include "loan.h"
@@ -33,17 +32,12 @@ struct handle {
 	_Atomic(struct adsm_cuda_layout *) layout;	/* NULL: not asked for yet */
 };
 
-CUresult cuCtxGetCurrent(CUcontext *context);
-CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module);
-CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library);
+ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
+ADSM_CU_CALLED(cuModuleGetFunctionCount, (unsigned *count, CUmodule module));
+ADSM_CU_CALLED(cuLibraryGetKernelCount, (unsigned *count, CUlibrary library));
 /* Since CUDA 12.4. */
-CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
-ADSM_CU_CALLED(cuCtxGetCurrent);
-ADSM_CU_CALLED(cuModuleGetFunctionCount);
-ADSM_CU_CALLED(cuLibraryGetKernelCount);
-ADSM_CU_CALLED(cuFuncGetParamInfo);
-ADSM_CU_CALLED(cuKernelGetParamInfo);
+ADSM_CU_CALLED(cuFuncGetParamInfo, (CUfunction function, size_t index, size_t *offset, size_t *size));
+ADSM_CU_CALLED(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size));
 
 static _Atomic(struct handle *) chains[N_CHAINS];
 static _Atomic uint64_t n_ended;
@@ -220,84 +214,59 @@ const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function)
 
 /* ---- functions that return handles */
 
-ADSM_CU(cuModuleGetFunction);
-ADSM_CU(cuModuleEnumerateFunctions);
-ADSM_CU(cuLibraryGetKernel);
-ADSM_CU(cuLibraryEnumerateKernels);
-ADSM_CU(cuLibraryGetModule);
-ADSM_CU(cuKernelGetFunction);
-
-ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
-{
-	CUresult result;
-
-	ADSM_LOANS_FOR(result, real_cu(cuModuleGetFunction)(function, module, name),
-		       ADSM_LOAN(function, sizeof(*function)), ADSM_LOAN(name, ADSM_LOAN_TEXT));
-	if (result == CUDA_SUCCESS && function)
-		remember(*function, FUNCTION, owner_of(module));
-	return result;
-}
-
 /* The program's buffer may be longer than the list. Only @count entries of it are valid. */
-#define ENUMERATE(name, type, kind, of_type, of, owner_, get_count)				\
-	ADSM_WRAPPER CUresult name(type *list, unsigned n, of_type of)				\
-	{											\
-		const void *owner = owner_;							\
-		unsigned count = 0;								\
-		CUresult result;								\
-												\
+#define ENUMERATE(name, type, kind, of_type, of, owner_, get_count)					\
+	ADSM_CU_WRAPPER(name, (type *list, unsigned n, of_type of))					\
+	{												\
+		const void *owner = owner_;								\
+		unsigned count = 0;									\
+		CUresult result;									\
+													\
 		ADSM_LOANS_FOR(result, real_cu(name)(list, n, of), ADSM_LOAN(list, n * sizeof(*list)));	\
-		if (result == CUDA_SUCCESS && n)						\
-			real_cu(get_count)(&count, of);						\
-		for (unsigned i = 0; i < n && i < count; i++)					\
-			remember(list[i], kind, owner);						\
-		return result;									\
+		if (result == CUDA_SUCCESS && n)							\
+			real_cu(get_count)(&count, of);							\
+		for (unsigned i = 0; i < n && i < count; i++)						\
+			remember(list[i], kind, owner);							\
+		return result;										\
 	}
 ENUMERATE(cuModuleEnumerateFunctions, CUfunction, FUNCTION, CUmodule, module, owner_of(module),
 	  cuModuleGetFunctionCount)
 ENUMERATE(cuLibraryEnumerateKernels, CUkernel, KERNEL, CUlibrary, library, library, cuLibraryGetKernelCount)
 
-ADSM_WRAPPER CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
-{
-	CUresult result;
-
-	ADSM_LOANS_FOR(result, real_cu(cuLibraryGetKernel)(kernel, library, name),
-		       ADSM_LOAN(kernel, sizeof(*kernel)), ADSM_LOAN(name, ADSM_LOAN_TEXT));
-	if (result == CUDA_SUCCESS && kernel)
-		remember(*kernel, KERNEL, library);
-	return result;
-}
-
-ADSM_WRAPPER CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
-{
-	CUresult result;
-
-	ADSM_LOANS_FOR(result, real_cu(cuLibraryGetModule)(module, library), ADSM_LOAN(module, sizeof(*module)));
-	if (result == CUDA_SUCCESS && module)
-		remember(*module, MODULE, library);
-	return result;
-}
-
-ADSM_WRAPPER CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+static const void *library_of(CUkernel kernel)
 {
 	const void *library = owner_of(kernel);
-	CUresult result;
 
-	ADSM_LOANS_FOR(result, real_cu(cuKernelGetFunction)(function, kernel),
-		       ADSM_LOAN(function, sizeof(*function)));
-	if (result == CUDA_SUCCESS && function)
-		remember(*function, FUNCTION, library == kernel ? NULL : library);
-	return result;
+	return library == kernel ? NULL : library;
 }
+
+/* @handle: what the function returns. The other loans than this one follow. */
+#define GET(function_, params, args, handle, kind, owner_, ...)							\
+	ADSM_CU_WRAPPER(function_, params)									\
+	{													\
+		const void *owner = owner_;									\
+		CUresult result;										\
+														\
+		ADSM_LOANS_FOR(result, real_cu(function_) args, ADSM_LOAN(handle, sizeof(*handle)), __VA_ARGS__); \
+		if (result == CUDA_SUCCESS && handle)								\
+			remember(*handle, kind, owner);								\
+		return result;											\
+	}
+GET(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name), (function, module, name),
+    function, FUNCTION, owner_of(module), ADSM_LOAN(name, ADSM_LOAN_TEXT))
+GET(cuLibraryGetKernel, (CUkernel *kernel, CUlibrary library, const char *name), (kernel, library, name),
+    kernel, KERNEL, library, ADSM_LOAN(name, ADSM_LOAN_TEXT))
+GET(cuLibraryGetModule, (CUmodule *module, CUlibrary library), (module, library), module, MODULE, library)
+GET(cuKernelGetFunction, (CUfunction *function, CUkernel kernel), (function, kernel),
+    function, FUNCTION, library_of(kernel))
 
 /* ---- the end of handles. They are removed before the driver ends them: after that, it may reuse their values. */
 
-#define UNLOAD(name, type)				\
-	ADSM_CU(name);					\
-	ADSM_WRAPPER CUresult name(type owner)		\
-	{						\
-		forget(owner, NULL);			\
-		return real_cu(name)(owner);		\
+#define UNLOAD(name, type)			\
+	ADSM_CU_WRAPPER(name, (type owner))	\
+	{					\
+		forget(owner, NULL);		\
+		return real_cu(name)(owner);	\
 	}
 UNLOAD(cuModuleUnload, CUmodule)
 UNLOAD(cuLibraryUnload, CUlibrary)

@@ -12,8 +12,7 @@
 #include "cuda/options.h"
 #include "base/os.h"
 
-CUresult cuCtxGetCurrent(CUcontext *context);
-ADSM_CU_CALLED(cuCtxGetCurrent);
+ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
 
 _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_cuda_past;

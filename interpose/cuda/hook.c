@@ -248,30 +248,18 @@ static void *substitute(const char *symbol, void *function)
 	return function;
 }
 
-CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
-CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status);
-ADSM_CU(cuGetProcAddress);
-ADSM_CU(cuGetProcAddress_v2);
-
-ADSM_WRAPPER CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
-{
-	CUresult error;
-
-	ADSM_LOANS_FOR(error, real_cu(cuGetProcAddress)(symbol, function, version, flags),
-		       ADSM_LOAN(symbol, ADSM_LOAN_TEXT), ADSM_LOAN(function, sizeof(*function)));
-	if (!error && function)
-		*function = substitute(symbol, *function);
-	return error;
-}
-
-ADSM_WRAPPER CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status)
-{
-	CUresult error;
-
-	ADSM_LOANS_FOR(error, real_cu(cuGetProcAddress_v2)(symbol, function, version, flags, status),
-		       ADSM_LOAN(symbol, ADSM_LOAN_TEXT), ADSM_LOAN(function, sizeof(*function)),
-		       ADSM_LOAN(status, sizeof(*status)));
-	if (!error && function)
-		*function = substitute(symbol, *function);
-	return error;
-}
+#define GET_PROC(name, params, args, ...)							\
+	ADSM_CU_WRAPPER(name, params)								\
+	{											\
+		CUresult error;									\
+												\
+		ADSM_LOANS_FOR(error, real_cu(name) args, ADSM_LOAN(symbol, ADSM_LOAN_TEXT),	\
+			       ADSM_LOAN(function, sizeof(*function)), __VA_ARGS__);		\
+		if (!error && function)								\
+			*function = substitute(symbol, *function);				\
+		return error;									\
+	}
+GET_PROC(cuGetProcAddress, (const char *symbol, void **function, int version, uint64_t flags),
+	 (symbol, function, version, flags))
+GET_PROC(cuGetProcAddress_v2, (const char *symbol, void **function, int version, uint64_t flags, int *status),
+	 (symbol, function, version, flags, status), ADSM_LOAN(status, sizeof(*status)))

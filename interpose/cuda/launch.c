@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.c - launches of kernels and graphs. Each is an unnamed call: it may use every object of its context, so all of
- * them are released.
+ * launch.c - launches of kernels. Each is an unnamed call: it may use every object of its context, so all of them are
+ * released.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-#include "entries.h"
 #include "handles.h"
 #include "home.h"
 #include "loan.h"
-#include "stream.h"
 
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
-
-/* NULL while the stream is capturing: its commands run later, by cuGraphLaunch(). */
-static struct adsm_home *home_of_launch(CUstream stream)
-{
-	struct adsm_home *home = adsm_cuda_concerned();
-
-	return home && !adsm_cuda_capturing(stream) ? home : NULL;
-}
 
 /* ---- arguments */
 
@@ -130,9 +120,14 @@ static void free_copies(struct arguments *arguments)
 
 /* ---- kernels */
 
+#define LAUNCH CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,	\
+	unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params
+
 struct kernel {
-	__typeof__(&cuLaunchKernel) driver;
-	__typeof__(&cuLaunchCooperativeKernel) cooperative;	/* instead */
+	CUresult (*driver)(LAUNCH, void **extra);
+	CUresult (*cooperative)(LAUNCH);	/* instead */
+	CUresult (*ex)(const CUlaunchConfig *config, CUfunction function, void **params, void **extra);	/* instead */
+	const CUlaunchConfig *config;		/* for ex, in place of grid, block and shared */
 	CUfunction function;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
@@ -143,6 +138,8 @@ static int enqueue_kernel(void *arg)
 {
 	const struct kernel *k = arg;
 
+	if (k->ex)
+		return k->ex(k->config, k->function, k->arguments.params, k->arguments.extra);
 	if (k->cooperative)
 		return k->cooperative(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
 				      k->block[2], k->shared, k->stream, k->arguments.params);
@@ -150,204 +147,44 @@ static int enqueue_kernel(void *arg)
 			 k->shared, k->stream, k->arguments.params, k->arguments.extra);
 }
 
-static CUresult launch_kernel(struct kernel *kernel, bool per_thread)
+static CUresult launch(struct kernel *kernel, bool per_thread)
 {
-	CUstream stream = adsm_cuda_stream(kernel->stream, per_thread);
-	struct adsm_home *home = home_of_launch(stream);
 	CUresult result;
 
 	copy_shared(&kernel->arguments, kernel->function);
-	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel, kernel) :
-		adsm_cuda_passed(enqueue_kernel(kernel));
+	result = adsm_cuda_unnamed(adsm_cuda_stream(kernel->stream, per_thread), enqueue_kernel, kernel);
 	free_copies(&kernel->arguments);
 	return result;
 }
 
-#define KERNEL(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,	\
-				   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,	\
-				   CUstream stream, void **params, void **extra)			\
-	{												\
-		struct kernel kernel = {								\
-			.driver = real_cu(name), .function = function, .grid = { grid_x, grid_y, grid_z },	\
-			.block = { block_x, block_y, block_z }, .shared = shared, .stream = stream,	\
-			.arguments = { params, extra, NULL }						\
-		};											\
-													\
-		return launch_kernel(&kernel, per_thread);						\
+#define KERNEL(name, per_thread, which, extra_, ...)								\
+	ADSM_CU_WRAPPER(name, (__VA_ARGS__))									\
+	{													\
+		struct kernel kernel = {									\
+			.which = real_cu(name), .function = function, .grid = { grid_x, grid_y, grid_z },	\
+			.block = { block_x, block_y, block_z }, .shared = shared, .stream = stream,		\
+			.arguments = { params, extra_, NULL }							\
+		};												\
+														\
+		return launch(&kernel, per_thread);								\
 	}
-KERNEL(cuLaunchKernel, false)
-KERNEL(cuLaunchKernel_ptsz, true)
+KERNEL(cuLaunchKernel, false, driver, extra, LAUNCH, void **extra)
+KERNEL(cuLaunchKernel_ptsz, true, driver, extra, LAUNCH, void **extra)
+KERNEL(cuLaunchCooperativeKernel, false, cooperative, NULL, LAUNCH)
+KERNEL(cuLaunchCooperativeKernel_ptsz, true, cooperative, NULL, LAUNCH)
 
-#define COOPERATIVE(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,	\
-				   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,	\
-				   CUstream stream, void **params)					\
-	{												\
-		struct kernel kernel = {								\
-			.cooperative = real_cu(name), .function = function,				\
-			.grid = { grid_x, grid_y, grid_z }, .block = { block_x, block_y, block_z },	\
-			.shared = shared, .stream = stream, .arguments = { .params = params }		\
-		};											\
-													\
-		return launch_kernel(&kernel, per_thread);						\
-	}
-COOPERATIVE(cuLaunchCooperativeKernel, false)
-COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
-
-struct kernel_ex {
-	__typeof__(&cuLaunchKernelEx) driver;
-	const CUlaunchConfig *config;
-	CUfunction function;
-	struct arguments arguments;
-};
-
-static int enqueue_kernel_ex(void *arg)
-{
-	const struct kernel_ex *k = arg;
-
-	return k->driver(k->config, k->function, k->arguments.params, k->arguments.extra);
-}
-
-static CUresult launch_kernel_ex(struct kernel_ex *kernel, bool per_thread)
-{
-	CUstream stream = adsm_cuda_stream(kernel->config ? kernel->config->hStream : NULL, per_thread);
-	struct adsm_home *home = home_of_launch(stream);
-	CUresult result;
-
-	copy_shared(&kernel->arguments, kernel->function);
-	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel_ex, kernel) :
-		adsm_cuda_passed(enqueue_kernel_ex(kernel));
-	free_copies(&kernel->arguments);
-	return result;
-}
-
-#define KERNEL_EX(name, per_thread)									\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name(const CUlaunchConfig *config, CUfunction function, void **params, void **extra) \
-	{												\
-		struct kernel_ex kernel = { real_cu(name), config, function, { params, extra, NULL } };	\
-													\
-		return launch_kernel_ex(&kernel, per_thread);						\
+#define KERNEL_EX(name, per_thread)										\
+	ADSM_CU_WRAPPER(name, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))	\
+	{													\
+		struct kernel kernel = {									\
+			.ex = real_cu(name), .config = config, .function = function,				\
+			.stream = config ? config->hStream : NULL, .arguments = { params, extra, NULL }		\
+		};												\
+														\
+		return launch(&kernel, per_thread);								\
 	}
 KERNEL_EX(cuLaunchKernelEx, false)
 KERNEL_EX(cuLaunchKernelEx_ptsz, true)
-
-/* ---- launches of old CUDA versions. Only cuLaunchGridAsync() has a stream. */
-
-struct grid {
-	CUfunction function;
-	int width, height;
-	CUstream stream;
-};
-
-ADSM_CU(cuLaunch);
-ADSM_CU(cuLaunchGrid);
-ADSM_CU(cuLaunchGridAsync);
-
-static int enqueue_one(void *arg)
-{
-	const struct grid *g = arg;
-
-	return real_cu(cuLaunch)(g->function);
-}
-
-static int enqueue_grid(void *arg)
-{
-	const struct grid *g = arg;
-
-	return real_cu(cuLaunchGrid)(g->function, g->width, g->height);
-}
-
-static int enqueue_grid_async(void *arg)
-{
-	const struct grid *g = arg;
-
-	return real_cu(cuLaunchGridAsync)(g->function, g->width, g->height, g->stream);
-}
-
-static CUresult launch_grid(struct grid *grid, int (*enqueue)(void *arg))
-{
-	struct adsm_home *home = home_of_launch(grid->stream);
-
-	return home ? adsm_cuda_command(home, NULL, 0, grid->stream, enqueue, grid) :
-		adsm_cuda_passed(enqueue(grid));
-}
-
-ADSM_WRAPPER CUresult cuLaunch(CUfunction function)
-{
-	return launch_grid(&(struct grid){ .function = function }, enqueue_one);
-}
-
-ADSM_WRAPPER CUresult cuLaunchGrid(CUfunction function, int width, int height)
-{
-	return launch_grid(&(struct grid){ function, width, height, NULL }, enqueue_grid);
-}
-
-ADSM_WRAPPER CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream)
-{
-	return launch_grid(&(struct grid){ function, width, height, stream }, enqueue_grid_async);
-}
-
-/* ---- one kernel on several devices: only the objects of the current context are released */
-
-struct devices {
-	void *launches;
-	unsigned n, flags;
-};
-
-ADSM_CU(cuLaunchCooperativeKernelMultiDevice);
-
-static int enqueue_devices(void *arg)
-{
-	const struct devices *d = arg;
-
-	return real_cu(cuLaunchCooperativeKernelMultiDevice)(d->launches, d->n, d->flags);
-}
-
-ADSM_WRAPPER CUresult cuLaunchCooperativeKernelMultiDevice(void *launches, unsigned n, unsigned flags)
-{
-	struct devices devices = { launches, n, flags };
-	struct adsm_home *home = home_of_launch(NULL);
-
-	return home ? adsm_cuda_command(home, NULL, 0, NULL, enqueue_devices, &devices) :
-		adsm_cuda_passed(enqueue_devices(&devices));
-}
-
-/* ---- graphs */
-
-struct graph {
-	__typeof__(&cuGraphLaunch) driver;
-	CUgraphExec graph;
-	CUstream stream;
-};
-
-static int enqueue_graph(void *arg)
-{
-	const struct graph *g = arg;
-
-	return g->driver(g->graph, g->stream);
-}
-
-static CUresult launch_graph(struct graph *graph, bool per_thread)
-{
-	CUstream stream = adsm_cuda_stream(graph->stream, per_thread);
-	struct adsm_home *home = home_of_launch(stream);
-
-	return home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_graph, graph) :
-		adsm_cuda_passed(enqueue_graph(graph));
-}
-
-#define GRAPH(name, per_thread)									\
-	ADSM_CU(name);										\
-	ADSM_WRAPPER CUresult name(CUgraphExec graph, CUstream stream)				\
-	{											\
-		return launch_graph(&(struct graph){ real_cu(name), graph, stream }, per_thread);	\
-	}
-GRAPH(cuGraphLaunch, false)
-GRAPH(cuGraphLaunch_ptsz, true)
 
 /* ---- kernel nodes of graphs: the driver reads their arguments when the node is added or changed */
 
@@ -372,23 +209,21 @@ static void node_begin(struct node *node, struct arguments *arguments, const voi
 }
 
 /* @given has @size bytes. The driver's function gets `own` in its place. */
-#define KERNEL_NODE(name, size, params_, args, ...)							\
-	CUresult name params_;										\
-	ADSM_CU(name);											\
-	ADSM_WRAPPER CUresult name params_								\
-	{												\
-		struct arguments arguments = { NULL, NULL, NULL };					\
-		struct node node;									\
-		const void *own = NULL;									\
-		CUresult result;									\
-													\
-		if (given) {										\
-			node_begin(&node, &arguments, given, size);					\
-			own = &node;									\
-		}											\
-		ADSM_LOANS_FOR(result, real_cu(name) args, __VA_ARGS__);				\
-		free_copies(&arguments);								\
-		return result;										\
+#define KERNEL_NODE(name, size, params_, args, ...)				\
+	ADSM_CU_WRAPPER(name, params_)						\
+	{									\
+		struct arguments arguments = { NULL, NULL, NULL };		\
+		struct node node;						\
+		const void *own = NULL;						\
+		CUresult result;						\
+										\
+		if (given) {							\
+			node_begin(&node, &arguments, given, size);		\
+			own = &node;						\
+		}								\
+		ADSM_LOANS_FOR(result, real_cu(name) args, __VA_ARGS__);	\
+		free_copies(&arguments);					\
+		return result;							\
 	}
 #define KERNEL_NODES(name, params_, args, ...)			\
 	KERNEL_NODE(name, NODE, params_, args, __VA_ARGS__)	\

@@ -13,24 +13,19 @@
 #include "allocations.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "entries.h"
 #include "home.h"
 #include "loan.h"
 #include "others.h"
 #include "stream.h"
 #include "sync.h"
 #include "core/shared.h"
+#include "run/wait.h"
 
-CUresult cuCtxGetCurrent(CUcontext *context);
-CUresult cuCtxGetDevice(CUdevice *device);
-ADSM_CU_CALLED(cuCtxGetCurrent);
-ADSM_CU_CALLED(cuCtxGetDevice);
-CUresult cuCtxPushCurrent_v2(CUcontext context);
-CUresult cuCtxPopCurrent_v2(CUcontext *context);
-CUresult cuThreadExchangeStreamCaptureMode(int *mode);
-ADSM_CU_CALLED(cuCtxPushCurrent_v2);
-ADSM_CU_CALLED(cuCtxPopCurrent_v2);
-ADSM_CU_CALLED(cuThreadExchangeStreamCaptureMode);
+ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
+ADSM_CU_CALLED(cuCtxGetDevice, (CUdevice *device));
+ADSM_CU_CALLED(cuCtxPushCurrent_v2, (CUcontext context));
+ADSM_CU_CALLED(cuCtxPopCurrent_v2, (CUcontext *context));
+ADSM_CU_CALLED(cuThreadExchangeStreamCaptureMode, (int *mode));
 
 /* ---- allocation */
 
@@ -42,11 +37,6 @@ struct source {
 	bool ordered, per_thread;	/* in the order of a stream; whether NULL is the thread's default stream */
 	CUstream stream;
 };
-
-static size_t whole_pages(size_t size)
-{
-	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
-}
 
 /* Make an object of the allocation. If the result is negative, the memory stays ordinary device memory. */
 static int adopt(const struct source *source, const struct adsm_cuda_allocation *allocation)
@@ -114,11 +104,11 @@ static bool allocate_kept(CUcontext context, CUdeviceptr *ret_p, size_t size)
 
 static CUresult allocate_pages(const struct source *source, CUdeviceptr *ret_p, size_t size)
 {
-	CUresult result = source->alloc(source, ret_p, whole_pages(size));
+	CUresult result = source->alloc(source, ret_p, adsm_whole_pages(size));
 
 	if (result == CUDA_SUCCESS && *ret_p % ADSM_PAGE_SIZE) {
 		source->free(source, *ret_p);
-		result = source->alloc(source, ret_p, whole_pages(size) + ADSM_PAGE_SIZE);
+		result = source->alloc(source, ret_p, adsm_whole_pages(size) + ADSM_PAGE_SIZE);
 	}
 	return result;
 }
@@ -147,7 +137,7 @@ static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, siz
 			stays_driver("no room for whole pages");
 		return result;
 	}
-	allocation.given = whole_pages(allocation.driver);
+	allocation.given = adsm_whole_pages(allocation.driver);
 	if (source->ordered && !is_of_device(allocation.driver, allocation.device)) {
 		*ret_p = allocation.driver;
 		return CUDA_SUCCESS;
@@ -167,15 +157,14 @@ static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t
 	return result;
 }
 
-ADSM_CU(cuMemAlloc_v2);
-ADSM_CU(cuMemAllocPitch_v2);
-ADSM_CU(cuMemAllocAsync);
-ADSM_CU(cuMemAllocAsync_ptsz);
-ADSM_CU(cuMemAllocFromPoolAsync);
-ADSM_CU(cuMemAllocFromPoolAsync_ptsz);
-ADSM_CU(cuMemFree_v2);
-ADSM_CU(cuMemFreeAsync);
-ADSM_CU(cuMemFreeAsync_ptsz);
+ADSM_CU(cuMemAlloc_v2, (CUdeviceptr *p, size_t size));
+ADSM_CU(cuMemAllocAsync, (CUdeviceptr *p, size_t size, CUstream stream));
+ADSM_CU(cuMemAllocAsync_ptsz, (CUdeviceptr *p, size_t size, CUstream stream));
+ADSM_CU(cuMemAllocFromPoolAsync, (CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream));
+ADSM_CU(cuMemAllocFromPoolAsync_ptsz, (CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream));
+ADSM_CU(cuMemFree_v2, (CUdeviceptr p));
+ADSM_CU(cuMemFreeAsync, (CUdeviceptr p, CUstream stream));
+ADSM_CU(cuMemFreeAsync_ptsz, (CUdeviceptr p, CUstream stream));
 
 static CUresult alloc_plain(const struct source *source, CUdeviceptr *p, size_t size)
 {
@@ -213,7 +202,7 @@ ADSM_WRAPPER CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size)
 }
 
 /* The driver chooses the pitch. Its own allocation is not rounded to pages, so it is freed and repeated here. */
-ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)
+ADSM_CU_WRAPPER(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element))
 {
 	CUdeviceptr asked = 0, shared;
 	CUresult result;
@@ -234,27 +223,19 @@ ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t w
 	return result;
 }
 
-#define ALLOC_ORDERED(name, per_thread_)								\
-	ADSM_WRAPPER CUresult name(CUdeviceptr *p, size_t size, CUstream stream)			\
-	{												\
-		struct source source = { .alloc = alloc_ordered, .free = free_ordered, .ordered = true,	\
-					 .per_thread = per_thread_, .stream = stream };		\
-													\
-		return allocate(&source, p, size);							\
-	}
-ALLOC_ORDERED(cuMemAllocAsync, false)
-ALLOC_ORDERED(cuMemAllocAsync_ptsz, true)
-
-#define ALLOC_POOL(name, per_thread_)									\
-	ADSM_WRAPPER CUresult name(CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream)	\
-	{												\
-		struct source source = { .alloc = alloc_pool, .free = free_ordered, .pool = pool,	\
+#define ALLOC(name, per_thread_, alloc_, pool_, ...)								\
+	ADSM_WRAPPER CUresult name(__VA_ARGS__)									\
+	{													\
+		struct source source = { .alloc = alloc_, .free = free_ordered, .pool = pool_,			\
 					 .ordered = true, .per_thread = per_thread_, .stream = stream };	\
-													\
-		return allocate(&source, p, size);							\
+														\
+		return allocate(&source, p, size);								\
 	}
-ALLOC_POOL(cuMemAllocFromPoolAsync, false)
-ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz, true)
+ALLOC(cuMemAllocAsync, false, alloc_ordered, NULL, CUdeviceptr *p, size_t size, CUstream stream)
+ALLOC(cuMemAllocAsync_ptsz, true, alloc_ordered, NULL, CUdeviceptr *p, size_t size, CUstream stream)
+ALLOC(cuMemAllocFromPoolAsync, false, alloc_pool, pool, CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream)
+ALLOC(cuMemAllocFromPoolAsync_ptsz, true, alloc_pool, pool, CUdeviceptr *p, size_t size, CUmemoryPool pool,
+      CUstream stream)
 
 /* ---- freeing: the object ends before the driver frees the memory */
 
@@ -271,7 +252,7 @@ static bool wait_as_driver(struct adsm_home *home)
 
 	if ((atomic_fetch_and(&adsm_cuda_past, ~bit) & bit) || first || adsm_cuda_has_ended(home))
 		return false;
-	return !adsm_cuda_wait_calls(home);
+	return !adsm_wait_calls(home);
 }
 
 /* Give kept memory back to the driver. May be called in any thread, with any context current, and during captures. */
@@ -338,17 +319,16 @@ ADSM_WRAPPER CUresult cuMemFree_v2(CUdeviceptr p)
 	return give_back(&(struct source){ .free = free_plain }, p);
 }
 
-ADSM_WRAPPER CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream)
-{
-	return give_back(&(struct source){ .free = free_ordered, .ordered = true, .stream = stream }, p);
-}
-
-ADSM_WRAPPER CUresult cuMemFreeAsync_ptsz(CUdeviceptr p, CUstream stream)
-{
-	struct source source = { .free = free_ordered, .ordered = true, .per_thread = true, .stream = stream };
-
-	return give_back(&source, p);
-}
+#define FREE(name, per_thread_)											\
+	ADSM_WRAPPER CUresult name(CUdeviceptr p, CUstream stream)						\
+	{													\
+		struct source source = { .free = free_ordered, .ordered = true, .per_thread = per_thread_,	\
+					 .stream = stream };							\
+														\
+		return give_back(&source, p);									\
+	}
+FREE(cuMemFreeAsync, false)
+FREE(cuMemFreeAsync_ptsz, true)
 
 /* ---- the end of a context, with all its memory */
 
@@ -364,23 +344,7 @@ void adsm_cuda_forget(CUcontext context)
 
 /* ---- queries: the results describe the memory as the program knows it */
 
-ADSM_CU(cuMemGetAddressRange_v2);
-ADSM_CU(cuPointerGetAttribute);
-ADSM_CU(cuPointerGetAttributes);
-
-static bool is_of_device(CUdeviceptr p, CUdevice device)
-{
-	unsigned type, managed = 0;
-	int ordinal;
-
-	real_cu(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
-	return !managed && real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS &&
-		type == CU_MEMORYTYPE_DEVICE &&
-		real_cu(cuPointerGetAttribute)(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == CUDA_SUCCESS &&
-		ordinal == device;
-}
-
-ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p)
+ADSM_CU_WRAPPER(cuMemGetAddressRange_v2, (CUdeviceptr *start, size_t *size, CUdeviceptr p))
 {
 	struct adsm_cuda_allocation allocation;
 	CUresult result;
@@ -424,7 +388,7 @@ static bool answer(const struct adsm_cuda_allocation *allocation, void *value, i
 	}
 }
 
-ADSM_WRAPPER CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p)
+ADSM_CU_WRAPPER(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr p))
 {
 	struct adsm_cuda_allocation allocation;
 	CUresult result;
@@ -435,6 +399,20 @@ ADSM_WRAPPER CUresult cuPointerGetAttribute(void *value, int attribute, CUdevice
 		       ADSM_LOAN(value, value_size(value, attribute)));
 	return result;
 }
+
+static bool is_of_device(CUdeviceptr p, CUdevice device)
+{
+	unsigned type, managed = 0;
+	int ordinal;
+
+	real_cu(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
+	return !managed && real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS &&
+		type == CU_MEMORYTYPE_DEVICE &&
+		real_cu(cuPointerGetAttribute)(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == CUDA_SUCCESS &&
+		ordinal == device;
+}
+
+ADSM_CU(cuPointerGetAttributes, (unsigned n, int *attributes, void **values, CUdeviceptr p));
 
 /* Lends the driver the lists, and the values that @values points to. For these, @values is replaced by a copy. */
 static CUresult get_attributes(unsigned n, int *attributes, void **values, CUdeviceptr p)

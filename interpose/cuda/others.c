@@ -8,15 +8,15 @@
 #include "allocations.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "entries.h"
 #include "home.h"
 #include "loan.h"
 
 #define CONTEXTS_MAX 64		/* contexts that are open to peers */
 #define POOLS_MAX 64		/* pools that are open to others */
 
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
-ADSM_CU_CALLED(cuDeviceGetMemPool);
+typedef struct { char reserved[64]; } CUipcMemHandle;
+
+ADSM_CU_CALLED(cuDeviceGetMemPool, (CUmemoryPool *pool, CUdevice device));
 
 /* ---- contexts whose memory other contexts' kernels may use */
 
@@ -82,12 +82,6 @@ bool adsm_cuda_pool_is_open(CUmemoryPool pool, CUdevice device)
 
 /* ---- memory becomes accessible to others: its object ends, and the memory is only device memory again */
 
-ADSM_CU(cuIpcGetMemHandle);
-ADSM_CU(cuMemPoolExportPointer);
-ADSM_CU(cuMemPoolSetAccess);
-ADSM_CU(cuMemGetHandleForAddressRange);
-ADSM_CU(cuCtxEnablePeerAccess);
-
 enum reason { IPC, POOL_POINTER, RANGE_HANDLE, PEER, POOL_ACCESS, N_REASONS };
 
 /* The first time for each reason this is a warning. */
@@ -143,7 +137,7 @@ static CUresult export(CUdeviceptr *p, enum reason reason)
 	return CUDA_SUCCESS;
 }
 
-ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
+ADSM_CU_WRAPPER(cuIpcGetMemHandle, (CUipcMemHandle *handle, CUdeviceptr p))
 {
 	CUresult result = handle ? export(&p, IPC) : CUDA_SUCCESS;
 
@@ -152,7 +146,7 @@ ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
 	return result;
 }
 
-ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
+ADSM_CU_WRAPPER(cuMemPoolExportPointer, (void *data, CUdeviceptr p))
 {
 	CUresult result = data ? export(&p, POOL_POINTER) : CUDA_SUCCESS;
 
@@ -161,8 +155,8 @@ ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
 	return result;
 }
 
-ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type,
-						    unsigned long long flags)
+ADSM_CU_WRAPPER(cuMemGetHandleForAddressRange, (void *handle, CUdeviceptr p, size_t size, int type,
+						unsigned long long flags))
 {
 	struct adsm_cuda_allocation allocation;
 	CUresult result = CUDA_SUCCESS;
@@ -177,7 +171,7 @@ ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p,
 
 /* From now on, kernels of the current context may use all memory of the peer. But a launch releases only the objects of
  * the current context. So the peer's objects end. */
-ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+ADSM_CU_WRAPPER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))
 {
 	struct adsm_cuda_allocation allocation;
 	CUresult result = real_cu(cuCtxEnablePeerAccess)(peer, flags);
@@ -198,7 +192,7 @@ static bool is_reached(const struct adsm_cuda_allocation *allocation, CUmemoryPo
 		(devices & ~device_bit(allocation->device));
 }
 
-ADSM_WRAPPER CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t n)
+ADSM_CU_WRAPPER(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *access, size_t n))
 {
 	struct adsm_cuda_allocation allocation;
 	uint64_t devices = 0;

@@ -5,34 +5,14 @@
  * and the driver asked again.
  *
  * A row for each function that does no more than ask: how many parameters it has, which of them (a, b, …) are pointers,
- * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
- * functions here take words; none of these has a parameter of another kind.
+ * and to how many bytes.
  */
 #include "driver/driver.h"
 #include "hook.h"
-#include "loan.h"
+#include "words.h"
 #include "core/life.h"
 
 #define FABRIC 8	/* a kind of handles */
-
-typedef adsm_word word;
-
-#define PARAMS_1 (word a)
-#define PARAMS_2 (word a, word b)
-#define PARAMS_3 (word a, word b, word c)
-#define PARAMS_4 (word a, word b, word c, word d)
-#define PARAMS_5 (word a, word b, word c, word d, word e)
-#define PARAMS_6 (word a, word b, word c, word d, word e, word f)
-#define PARAMS_7 (word a, word b, word c, word d, word e, word f, word g)
-#define PARAMS_8 (word a, word b, word c, word d, word e, word f, word g, word h)
-#define ARGS_1 (a)
-#define ARGS_2 (a, b)
-#define ARGS_3 (a, b, c)
-#define ARGS_4 (a, b, c, d)
-#define ARGS_5 (a, b, c, d, e)
-#define ARGS_6 (a, b, c, d, e, f)
-#define ARGS_7 (a, b, c, d, e, f, g)
-#define ARGS_8 (a, b, c, d, e, f, g, h)
 
 /* Bytes at a pointer. A value is an int or a larger number: its place tells. An array's length is another argument. */
 #define OUT(x, size) ADSM_LOAN(x, size)
@@ -41,17 +21,15 @@ typedef adsm_word word;
 #define MANY(x, size, n) OUT(x, n ? *(const size_t *)n * (size) : 0)
 #define TEXT(x) OUT(x, ADSM_LOAN_TEXT)
 
-#define QUERY(n, name, ...)								\
-	CUresult name PARAMS_##n;							\
-	ADSM_CU(name);									\
-	ADSM_WRAPPER CUresult name PARAMS_##n						\
-	{										\
-		CUresult result;							\
-											\
-		do									\
-			ADSM_LOANS_FOR(result, real_cu(name) ARGS_##n, __VA_ARGS__);	\
+#define QUERY(n, name, ...)									\
+	ADSM_CU_WRAPPER(name, PARAMS_##n)							\
+	{											\
+		CUresult result;								\
+												\
+		do										\
+			ADSM_LOANS_FOR(result, real_cu(name)(WORDS_##n), __VA_ARGS__);		\
 		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));	\
-		return result;								\
+		return result;									\
 	}
 #define QUERY_PTSZ(n, name, ...)		\
 	QUERY(n, name, __VA_ARGS__)		\
@@ -145,11 +123,8 @@ QUERY(2, cuFuncIsLoaded, OUT(a, 4))
 
 /* ---- memory */
 
-CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
-ADSM_CU(cuMemGetInfo_v2);
-
 /* What is kept of freed memory counts as free. */
-ADSM_WRAPPER CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
+ADSM_CU_WRAPPER(cuMemGetInfo_v2, (size_t *free, size_t *total))
 {
 	size_t left, all;
 	CUdevice device;

@@ -7,14 +7,12 @@
 #include "stream.h"
 
 #include "driver/driver.h"
-#include "entries.h"
 #include "hook.h"
 
 #define CAPTURE_ERRORS_FIRST 900
 #define CAPTURE_ERRORS_LAST 909
 
-CUresult cuStreamIsCapturing(CUstream stream, int *status);
-ADSM_CU_CALLED(cuStreamIsCapturing);
+ADSM_CU_CALLED(cuStreamIsCapturing, (CUstream stream, int *status));
 
 /* ---- captures */
 
@@ -56,11 +54,10 @@ static CUresult after_capture(CUresult result)
 	return result;
 }
 
-#define BEGIN(name, params, args)		\
-	ADSM_CU(name);				\
-	ADSM_WRAPPER CUresult name params	\
-	{					\
-		before_capture();		\
+#define BEGIN(name, params, args)				\
+	ADSM_CU_WRAPPER(name, params)				\
+	{							\
+		before_capture();				\
 		return after_capture(real_cu(name) args);	\
 	}
 BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
@@ -73,7 +70,7 @@ BEGIN(cuStreamBeginCaptureToGraph_ptsz, (CUstream stream, CUgraph graph, const v
 					 size_t n, int mode), (stream, graph, dependencies, data, n, mode))
 
 /* A capture that is invalid ends with one of two errors. After other errors it continues. */
-static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream stream, CUgraph *graph)
+static CUresult end_capture(CUresult (*driver)(CUstream stream, CUgraph *graph), CUstream stream, CUgraph *graph)
 {
 	CUgraph made = graph ? *graph : NULL;	/* the driver may not write to shared memory: query.c */
 	CUresult result = driver(stream, graph ? &made : NULL);
@@ -89,8 +86,7 @@ static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream str
 }
 
 #define END(name)							\
-	ADSM_CU(name);							\
-	ADSM_WRAPPER CUresult name(CUstream stream, CUgraph *graph)	\
+	ADSM_CU_WRAPPER(name, (CUstream stream, CUgraph *graph))	\
 	{								\
 		return end_capture(real_cu(name), stream, graph);	\
 	}
@@ -100,8 +96,7 @@ END(cuStreamEndCapture_ptsz)
 /* ---- the end of streams, whose commands still run to their end */
 
 #define DESTROY(name)					\
-	ADSM_CU(name);					\
-	ADSM_WRAPPER CUresult name(CUstream stream)	\
+	ADSM_CU_WRAPPER(name, (CUstream stream))	\
 	{						\
 		adsm_driver_launched_on(stream);	\
 		return real_cu(name)(stream);		\

@@ -2,32 +2,19 @@
 /* sync.c - waiting for the driver's commands. After a successful wait, the program may read objects. */
 #include "sync.h"
 
-#include "entries.h"
 #include "home.h"
 #include "run/wait.h"
 
-ADSM_CU(cuCtxSynchronize_v2);
-ADSM_CU_CALLED(cuPointerGetAttribute);
-
-/* Needed even if the driver has waited: the library notes the end of a call a little later. */
-int adsm_cuda_wait_calls(struct adsm_home *home)
-{
-	struct adsm_sigset old;
-	uint64_t seq;
-
-	adsm_home_lock(home, &old);
-	seq = home->last_seq;
-	adsm_home_unlock(home, &old);
-	return adsm_wait_call(home, seq);
-}
+ADSM_CU_CALLED(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr p));
 
 int adsm_cuda_acquire(struct adsm_home *home)
 {
 	int error = 0;
 
-	/* A touch waits for the calls that it needs. If touches are not detected, wait for all calls that run now. */
+	/* A touch waits for the calls that it needs. If touches are not detected, wait for all calls that run now, even
+	 * if the driver has waited: the library notes the end of a call a little later. */
 	if (atomic_load_explicit(&home->n_undetected, memory_order_relaxed))
-		error = adsm_cuda_wait_calls(home);
+		error = adsm_wait_calls(home);
 	return error ? error : adsm_driver_sync(home);
 }
 
@@ -44,10 +31,9 @@ static CUresult acquire(CUresult result)
 	return acquire_of(result, result == CUDA_SUCCESS ? adsm_cuda_concerned() : NULL);
 }
 
-#define WAIT(name, params, args)		\
-	ADSM_CU(name);				\
-	ADSM_WRAPPER CUresult name params	\
-	{					\
+#define WAIT(name, params, args)			\
+	ADSM_CU_WRAPPER(name, params)			\
+	{						\
 		return acquire(real_cu(name) args);	\
 	}
 WAIT(cuCtxSynchronize, (void), ())
@@ -77,7 +63,7 @@ CUresult adsm_cuda_failure(int error, CUstream stream)
 	return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY ? result : adsm_cuda_result(error);
 }
 
-ADSM_WRAPPER CUresult cuCtxSynchronize_v2(CUcontext context)
+ADSM_CU_WRAPPER(cuCtxSynchronize_v2, (CUcontext context))
 {
 	CUresult result = real_cu(cuCtxSynchronize_v2)(context);
 	struct adsm_home *home;

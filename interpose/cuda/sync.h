@@ -9,8 +9,6 @@
 
 struct adsm_home;
 
-/* Wait for all calls of the home that the library knows of. */
-int adsm_cuda_wait_calls(struct adsm_home *home);
 /* The program has waited for commands. With a protocol that detects no touches (batch), objects are fetched now. */
 int adsm_cuda_acquire(struct adsm_home *home);
 /* Wait for a stream of the program, as cuStreamSynchronize() does. After that, the program may read objects. */

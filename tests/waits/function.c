@@ -79,11 +79,6 @@ static CUresult query(CUstream stream)
 	return context_failed ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_NOT_READY;
 }
 
-void *adsm_cu_find(struct adsm_cu_entry *entry)
-{
-	return (void *)(uintptr_t)query;
-}
-
 /* Stream and context have the same number. */
 static CUresult take(CUstream stream, CUhostFn *function, void *data)
 {
@@ -96,6 +91,11 @@ static CUresult take(CUstream stream, CUhostFn *function, void *data)
 	given[i].function = function;
 	given[i].data = data;
 	return CUDA_SUCCESS;
+}
+
+void *adsm_cu_find(struct adsm_cu_entry *entry)
+{
+	return entry == &cu_cuStreamQuery ? (void *)(uintptr_t)query : (void *)(uintptr_t)take;
 }
 
 static bool is_given(void *arg)
@@ -128,7 +128,7 @@ static void launch(void *arg)
 	const uintptr_t i = (uintptr_t)arg;
 
 	current = i;
-	launch_host(take, (CUstream)(i + 1), false, function_of_program, &homes[i]);
+	cuLaunchHostFunc((CUstream)(i + 1), function_of_program, &homes[i]);
 }
 
 static void launch_and_command(void *arg)
