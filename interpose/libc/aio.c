@@ -215,9 +215,15 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	return 0;
 }
 
-typedef int submit_function(struct aiocb *cb);
+/* @operation: for aio_fsync(), whose requests have the opcode LIO_NOP here. */
+static int give(struct aiocb *cb, int opcode, int operation)
+{
+	if (opcode == LIO_NOP)
+		return real(aio_fsync)(operation, cb);
+	return opcode == LIO_READ ? real(aio_read)(cb) : real(aio_write)(cb);
+}
 
-static int submit(struct aiocb *cb, int opcode, submit_function *libc)
+static int submit(struct aiocb *cb, int opcode, int operation)
 {
 	struct shadow *s;
 	int error = cast(cb, opcode, &s);
@@ -225,8 +231,8 @@ static int submit(struct aiocb *cb, int opcode, submit_function *libc)
 	if (error)
 		return adsm_refuse(-error);
 	if (!s)
-		return libc(cb);
-	if (!libc(&s->cb))
+		return give(cb, opcode, operation);
+	if (!give(&s->cb, opcode, operation))
 		return 0;
 	tell(s, cb);
 	return -1;
@@ -234,27 +240,17 @@ static int submit(struct aiocb *cb, int opcode, submit_function *libc)
 
 ADSM_WRAPPER int aio_read(struct aiocb *cb)
 {
-	return submit(cb, LIO_READ, real(aio_read));
+	return submit(cb, LIO_READ, 0);
 }
 
 ADSM_WRAPPER int aio_write(struct aiocb *cb)
 {
-	return submit(cb, LIO_WRITE, real(aio_write));
+	return submit(cb, LIO_WRITE, 0);
 }
 
 ADSM_WRAPPER int aio_fsync(int operation, struct aiocb *cb)
 {
-	struct shadow *s;
-	int error = cast(cb, LIO_NOP, &s);
-
-	if (error)
-		return adsm_refuse(-error);
-	if (!s)
-		return real(aio_fsync)(operation, cb);
-	if (!real(aio_fsync)(operation, &s->cb))
-		return 0;
-	tell(s, cb);
-	return -1;
+	return submit(cb, LIO_NOP, operation);
 }
 
 static bool any_in(struct aiocb *const list[], int n)

@@ -392,21 +392,16 @@ static bool is_special(int sig)
 	return (sig == SIGSEGV || sig == SIGSTKFLT) && hidden();
 }
 
-ADSM_WRAPPER int sighold(int sig)
-{
-	if (!is_special(sig))
-		return real(sighold)(sig);
-	change_one(SIG_BLOCK, sig);
-	return 0;
-}
-
-ADSM_WRAPPER int sigrelse(int sig)
-{
-	if (!is_special(sig))
-		return real(sigrelse)(sig);
-	change_one(SIG_UNBLOCK, sig);
-	return 0;
-}
+#define CHANGE_ONE(name, how)			\
+	ADSM_WRAPPER int name(int sig)		\
+	{					\
+		if (!is_special(sig))		\
+			return real(name)(sig);	\
+		change_one(how, sig);		\
+		return 0;			\
+	}
+CHANGE_ONE(sighold, SIG_BLOCK)
+CHANGE_ONE(sigrelse, SIG_UNBLOCK)
 
 ADSM_WRAPPER handler_function *sigset(int sig, handler_function *handler)
 {

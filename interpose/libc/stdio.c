@@ -31,21 +31,8 @@ ADSM_REALS(fread, fread_unlocked, __fread_chk, __fread_unlocked_chk, fwrite, fwr
 
 /* ---- what all functions share */
 
-enum way { READ, READ_UNLOCKED, WRITE, WRITE_UNLOCKED };
-
-static size_t move_bytes(enum way way, void *p, size_t n, FILE *stream)
-{
-	switch (way) {
-	case READ:
-		return real(fread)(p, 1, n, stream);
-	case READ_UNLOCKED:
-		return real(fread_unlocked)(p, 1, n, stream);
-	case WRITE:
-		return real(fwrite)(p, 1, n, stream);
-	default:
-		return real(fwrite_unlocked)(p, 1, n, stream);
-	}
-}
+typedef size_t mover(void *p, size_t size, size_t n, FILE *stream);
+typedef int putter(const char *s, FILE *stream);
 
 /* May the range be shared? If the size overflows, libc's function gets the call. */
 static inline bool shared(const void *p, size_t size, size_t n)
@@ -84,25 +71,25 @@ static void set_failed(FILE *stream)
 	errno = EIO;
 }
 
-static __attribute__((noinline)) size_t move_shared(enum way way, void *p, size_t size, size_t n,
+/* @locks: the function locks the stream itself. */
+static __attribute__((noinline)) size_t move_shared(mover *libc, bool input, bool locks, void *p, size_t size, size_t n,
 						    FILE *stream)
 {
-	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, way == READ || way == WRITE);
+	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, locks);
 	struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { 0 };
 	const struct iovec whole = { p, size * n };
 	struct iovec room[ADSM_IO_ROOM(1)];
-	bool input = way == READ || way == READ_UNLOCKED;
 	size_t done = 0, part;
 
 	adsm_io_look_back(ADSM_STACK());
 	if (is_copied(stream, whole.iov_len))
-		return move_bytes(way, p, whole.iov_len, stream) / size;
+		return libc(p, 1, whole.iov_len, stream) / size;
 	if ((input ? adsm_io_begin_input : adsm_io_begin_output)(&io, &whole, 1, room)) {
 		set_failed(stream);
 		return 0;
 	}
 	for (int i = 0; i < io.n; i++) {
-		part = move_bytes(way, io.vector[i].iov_base, io.vector[i].iov_len, stream);
+		part = libc(io.vector[i].iov_base, 1, io.vector[i].iov_len, stream);
 		done += part;
 		if (part < io.vector[i].iov_len)
 			break;
@@ -116,72 +103,64 @@ static __attribute__((noinline)) size_t move_shared(enum way way, void *p, size_
 
 /* ---- fread and fwrite */
 
-#define MOVE(name, way, type)									\
-	ADSM_WRAPPER size_t name(type *p, size_t size, size_t n, FILE *stream)			\
-	{											\
-		return shared(p, size, n) ? move_shared(way, (void *)p, size, n, stream) :	\
-			real(name)(p, size, n, stream);						\
+#define MOVE(name, input, locks, type)									\
+	ADSM_WRAPPER size_t name(type *p, size_t size, size_t n, FILE *stream)				\
+	{												\
+		return !shared(p, size, n) ? real(name)(p, size, n, stream) :				\
+			move_shared((mover *)real(name), input, locks, (void *)p, size, n, stream);	\
 	}
 /* libc's own function reports a size larger than the room. */
-#define MOVE_CHECKED(name, way)									\
-	ADSM_WRAPPER size_t name(void *p, size_t room, size_t size, size_t n, FILE *stream)	\
-	{											\
-		return shared(p, size, n) && size * n <= room ? move_shared(way, p, size, n, stream) :	\
-			real(name)(p, room, size, n, stream);					\
+#define MOVE_CHECKED(name, unchecked, locks)								\
+	ADSM_WRAPPER size_t name(void *p, size_t room, size_t size, size_t n, FILE *stream)		\
+	{												\
+		return !shared(p, size, n) || size * n > room ? real(name)(p, room, size, n, stream) :	\
+			move_shared(real(unchecked), true, locks, p, size, n, stream);			\
 	}
-MOVE(fread, READ, void)
-MOVE(fread_unlocked, READ_UNLOCKED, void)
-MOVE_CHECKED(__fread_chk, READ)
-MOVE_CHECKED(__fread_unlocked_chk, READ_UNLOCKED)
-MOVE(fwrite, WRITE, const void)
-MOVE(fwrite_unlocked, WRITE_UNLOCKED, const void)
+MOVE(fread, true, true, void)
+MOVE(fread_unlocked, true, false, void)
+MOVE_CHECKED(__fread_chk, fread, true)
+MOVE_CHECKED(__fread_unlocked_chk, fread_unlocked, false)
+MOVE(fwrite, false, true, const void)
+MOVE(fwrite_unlocked, false, false, const void)
 
 /* ---- strings: libc's own function gets the alias, so that the result is the same */
 
-enum putter { FPUTS, FPUTS_UNLOCKED, PUTS };
-
-static int put(enum putter putter, const char *s, FILE *stream)
+static int put_line(const char *s, FILE *stream)
 {
-	switch (putter) {
-	case FPUTS:
-		return real(fputs)(s, stream);
-	case FPUTS_UNLOCKED:
-		return real(fputs_unlocked)(s, stream);
-	default:
-		return real(puts)(s);
-	}
+	return real(puts)(s);
 }
 
-static __attribute__((noinline)) int put_shared(enum putter putter, const char *s, FILE *stream)
+static __attribute__((noinline)) int put_shared(putter *libc, bool locks, const char *s, FILE *stream)
 {
-	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, putter != FPUTS_UNLOCKED);
+	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, locks);
 	const struct iovec whole = { (void *)s, strlen(s) + 1 };
 	struct iovec room[ADSM_IO_ROOM(1)];
 	struct adsm_io io = { 0 };
 
 	if (is_copied(stream, whole.iov_len))
-		return put(putter, s, stream);
+		return libc(s, stream);
 	if (adsm_io_begin_output(&io, &whole, 1, room)) {
 		set_failed(stream);
 		return EOF;
 	}
 	/* Several pieces: the string ends outside the object. Then the view is used; strlen() has just opened it. */
-	return put(putter, io.n == 1 ? io.vector->iov_base : s, stream);
+	return libc(io.n == 1 ? io.vector->iov_base : s, stream);
 }
 
 ADSM_WRAPPER int fputs(const char *s, FILE *stream)
 {
-	return adsm_may_be_shared(s, 1) ? put_shared(FPUTS, s, stream) : real(fputs)(s, stream);
+	return adsm_may_be_shared(s, 1) ? put_shared(real(fputs), true, s, stream) : real(fputs)(s, stream);
 }
 
 ADSM_WRAPPER int fputs_unlocked(const char *s, FILE *stream)
 {
-	return adsm_may_be_shared(s, 1) ? put_shared(FPUTS_UNLOCKED, s, stream) : real(fputs_unlocked)(s, stream);
+	return adsm_may_be_shared(s, 1) ? put_shared(real(fputs_unlocked), false, s, stream) :
+		real(fputs_unlocked)(s, stream);
 }
 
 ADSM_WRAPPER int puts(const char *s)
 {
-	return adsm_may_be_shared(s, 1) ? put_shared(PUTS, s, stdout) : real(puts)(s);
+	return adsm_may_be_shared(s, 1) ? put_shared(put_line, true, s, stdout) : real(puts)(s);
 }
 
 /*
