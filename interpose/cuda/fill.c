@@ -65,24 +65,22 @@ static CUresult fill_now(struct fill *fill)
 														\
 		return fill_begin(&fill, dst) ? run(&fill) : adsm_cuda_passed(real_cu(name) args);		\
 	}
-#define FILLS(now, ordered, type)									\
-	FILL(now, false, (CUdeviceptr dst, type value, size_t n), (dst, value, n), NULL, fill_now, .height = 1)	\
-	FILL(now##_ptds, true, (CUdeviceptr dst, type value, size_t n), (dst, value, n), NULL, fill_now,	\
-	     .height = 1)										\
-	FILL(ordered, false, (CUdeviceptr dst, type value, size_t n, CUstream stream),			\
-	     (dst, value, n, stream), stream, fill_ordered, .height = 1)				\
-	FILL(ordered##_ptsz, true, (CUdeviceptr dst, type value, size_t n, CUstream stream),		\
-	     (dst, value, n, stream), stream, fill_ordered, .height = 1)
-#define FILLS_2D(now, ordered, type)									\
-	FILL(now, false, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height),		\
-	     (dst, pitch, value, n, height), NULL, fill_now, .pitch = pitch, .height = height)		\
-	FILL(now##_ptds, true, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height),	\
-	     (dst, pitch, value, n, height), NULL, fill_now, .pitch = pitch, .height = height)		\
-	FILL(ordered, false, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height, CUstream stream), \
-	     (dst, pitch, value, n, height, stream), stream, fill_ordered, .pitch = pitch, .height = height)	\
-	FILL(ordered##_ptsz, true,									\
-	     (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height, CUstream stream),	\
-	     (dst, pitch, value, n, height, stream), stream, fill_ordered, .pitch = pitch, .height = height)
+#define FILL_NOW(name, params, args, ...)				\
+	FILL(name, false, params, args, NULL, fill_now, __VA_ARGS__)	\
+	FILL(name##_ptds, true, params, args, NULL, fill_now, __VA_ARGS__)
+#define FILL_ORDERED(name, params, args, ...)					\
+	FILL(name, false, params, args, stream, fill_ordered, __VA_ARGS__)	\
+	FILL(name##_ptsz, true, params, args, stream, fill_ordered, __VA_ARGS__)
+#define FILLS(now, ordered, type)								\
+	FILL_NOW(now, (CUdeviceptr dst, type value, size_t n), (dst, value, n), .height = 1)	\
+	FILL_ORDERED(ordered, (CUdeviceptr dst, type value, size_t n, CUstream stream),		\
+		     (dst, value, n, stream), .height = 1)
+#define FILLS_2D(now, ordered, type)										\
+	FILL_NOW(now, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height),			\
+		 (dst, pitch, value, n, height), .pitch = pitch, .height = height)				\
+	FILL_ORDERED(ordered,											\
+		     (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height, CUstream stream),	\
+		     (dst, pitch, value, n, height, stream), .pitch = pitch, .height = height)
 
 FILLS(cuMemsetD8_v2, cuMemsetD8Async, unsigned char)
 FILLS(cuMemsetD16_v2, cuMemsetD16Async, unsigned short)
