@@ -269,20 +269,13 @@ void adsm_modules_end(void)
 	adsm_mutex_unlock(&mutex);
 }
 
-static bool is_live(const adsmKernel *kernel)
-{
-	for (adsmModule *m = modules; m; m = m->next)
-		if (kernel >= m->kernels && kernel < m->kernels + m->info->n_kernels)
-			return true;
-	return false;
-}
-
 bool adsm_kernel_is_live(const adsmKernel *kernel)
 {
-	bool live;
+	bool live = false;
 
 	adsm_mutex_lock(&mutex);
-	live = is_live(kernel);
+	for (adsmModule *m = modules; m && !live; m = m->next)
+		live = kernel >= m->kernels && kernel < m->kernels + m->info->n_kernels;
 	adsm_mutex_unlock(&mutex);
 	return live;
 }
