@@ -40,10 +40,8 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 static int wait_queue(struct adsm_home *home, uint32_t queue)
 {
 	struct adsm_device_event event = { queue, atomic_load(&home->async_seq[queue]) };
-	int status, error = event.seq ? -EINTR : 0;
+	int status, error = event.seq ? adsm_wait_event(home, event, &status) : 0;
 
-	while (error == -EINTR)
-		error = home->device->backend->event_wait(home->device, event, &status);
 	return error ? adsm_fail(error, "cannot wait for an asynchronous copy") : 0;
 }
 
@@ -193,9 +191,7 @@ int adsm_event_wait(adsmEvent event)
 	error = adsm_home_get((int)event.device, &home);
 	if (error)
 		return error;
-	do
-		error = home->device->backend->event_wait(home->device, e, &status);
-	while (error == -EINTR);
+	error = adsm_wait_event(home, e, &status);
 	if (!error)
 		error = status;
 	return error ? adsm_fail(error, "an asynchronous copy failed: %s", adsm_error_string(error)) : 0;

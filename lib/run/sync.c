@@ -70,11 +70,8 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 	struct adsm_device_event event = { adsm_calls.event_queue[home->index],
 					   adsm_calls.event_seq[home->index] };
 	uint64_t start = adsm_os_now_ns();
-	int error;
+	int error = adsm_wait_event(home, event, ret_status);
 
-	do
-		error = home->device->backend->event_wait(home->device, event, ret_status);
-	while (error == -EINTR);
 	adsm_note_wait(home->index, start);
 	return error ? adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
 				 adsm_error_string(error)) : 0;

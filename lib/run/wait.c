@@ -165,6 +165,16 @@ bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_n
 	return done;
 }
 
+int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event, int *ret_status)
+{
+	int error;
+
+	do
+		error = home->device->backend->event_wait(home->device, event, ret_status);
+	while (error == -EINTR);
+	return error;
+}
+
 int adsm_wait_calls(struct adsm_home *home)
 {
 	struct adsm_sigset old;

@@ -13,6 +13,8 @@ void adsm_retire_all(void);
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend. Returns true if the calls have ended. */
 bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
+/* Wait for an event of a device, also while signal handlers run. */
+int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event, int *ret_status);
 /* Wait until all calls of a device have ended that have begun by now; of every device, before a module is unloaded. */
 int adsm_wait_calls(struct adsm_home *home);
 void adsm_quiesce(void);
