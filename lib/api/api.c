@@ -288,7 +288,7 @@ int adsmDeviceFill(void *device_dst, int value, size_t size)
 static int copy_async(void *dst, const void *src, size_t size, enum adsm_direction direction, adsmEvent *ret_event)
 {
 	if (!ret_event || !size)
-		return adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
+		return adsm_fail(-EINVAL, "asynchronous copy: the size is 0, or ret_event is NULL");
 	return adsm_copy_explicit(dst, src, size, direction, ret_event);
 }
 
