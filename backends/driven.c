@@ -7,9 +7,8 @@
 
 void adsm_driven_lose(struct adsm_driven *device, enum adsm_log_level level, const char *text)
 {
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
-	adsm_os_signals_block(&old);
 	adsm_lock(&device->lost_lock);
 	if (!adsm_driven_is_lost(device)) {
 		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s", device->base.name, text);
@@ -20,7 +19,6 @@ void adsm_driven_lose(struct adsm_driven *device, enum adsm_log_level level, con
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		if (device->queues[i])
 			adsm_driven_wake(device->queues[i]);
-	adsm_os_signals_restore(&old);
 }
 
 int adsm_driven_status(struct adsm_device *device)

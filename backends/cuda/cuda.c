@@ -111,8 +111,9 @@ static int check_context(CUcontext context, void *device, CUdevice *ret_id)
 	return 0;
 }
 
-static int take_context(CUcontext context, void *device)
+static int adsm_cuda_use_context(void *context, void *device)
 {
+	ADSM_SIGNALS_BLOCKED_FOR_THREADS;
 	CUdevice id = 0;
 	int ret;
 
@@ -133,17 +134,6 @@ static int take_context(CUcontext context, void *device)
 		return adsm_fail(-ENOMEM, "the library can use at most %d contexts of the program", MAX_DEVICES);
 	found[n_found++] = (struct found){ .id = id, .context = context };
 	return 0;
-}
-
-static int adsm_cuda_use_context(void *context, void *device)
-{
-	struct adsm_sigset old;
-	int ret;
-
-	adsm_os_signals_block_for_threads(&old);
-	ret = take_context(context, device);
-	adsm_os_signals_restore(&old);
-	return ret;
 }
 
 /* ---- open and close */
@@ -287,13 +277,11 @@ static void adsm_cuda_end(struct adsm_device *base, const char *why, bool wait)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
 	bool failed = adsm_driven_is_lost(&device->base);
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
-	adsm_os_signals_block(&old);
 	adsm_driven_lose(&device->base, ADSM_LOG_INFO, why);
 	if (wait)
 		end_parts(device, failed);
-	adsm_os_signals_restore(&old);
 }
 
 static int adsm_cuda_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
@@ -331,14 +319,12 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 
 static void adsm_cuda_close(struct adsm_device *base)
 {
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
 	if (!base)
 		return;
-	adsm_os_signals_block(&old);
 	found[((struct adsm_cuda_device *)base)->index].is_open = false;
 	destroy((struct adsm_cuda_device *)base);
-	adsm_os_signals_restore(&old);
 }
 
 static int adsm_cuda_native(struct adsm_device *base, struct adsm_native *ret_native)

@@ -96,14 +96,12 @@ static void lose_by(struct adsm_cuda_device *device, CUresult error, const char 
 	/* At the end of a process this is not an error. */
 	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
 	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 	char text[256];
 
-	adsm_os_signals_block(&old);
 	adsm_format(text, sizeof(text), "%s failed with %s: %s%s", what, adsm_cu_error_name(error),
 		    adsm_cuda_loss(error), for_good ? "; only a new process can use the device" : "");
 	adsm_driven_lose(&device->base, level, text);
-	adsm_os_signals_restore(&old);
 }
 
 int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what)

@@ -82,9 +82,8 @@ static bool has_thread(struct adsm_cuda_device *device)
 static void want(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
 {
 	struct adsm_cuda_pinner *pinner = &device->pinner;
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
-	adsm_os_signals_block(&old);
 	adsm_lock(&pinner->lock);
 	if (!atomic_load(&memory->pinned) && has_thread(device) && take_pinned(device, memory->base.size)) {
 		atomic_store(&memory->pinned, ADSM_CUDA_PIN_WANTED);
@@ -93,7 +92,6 @@ static void want(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
 		adsm_os_poke(&pinner->work);
 	}
 	adsm_unlock(&pinner->lock);
-	adsm_os_signals_restore(&old);
 }
 
 void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, size_t size)
@@ -109,6 +107,7 @@ void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memo
 static void forget(struct adsm_cuda_pinner *pinner, struct adsm_cuda_mem *memory)
 {
 	struct adsm_cuda_mem **at = &pinner->first;
+	ADSM_SIGNALS_BLOCKED;
 
 	adsm_lock(&pinner->lock);
 	while (*at && *at != memory)
@@ -129,13 +128,10 @@ CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *
 {
 	CUresult error = CUDA_SUCCESS;
 	struct adsm_cuda_scope scope;
-	struct adsm_sigset old;
 
 	if (!atomic_load(&memory->pinned))
 		return CUDA_SUCCESS;
-	adsm_os_signals_block(&old);
 	forget(&device->pinner, memory);
-	adsm_os_signals_restore(&old);
 	if (atomic_load(&memory->pinned) == ADSM_CUDA_PIN_NEVER)
 		return CUDA_SUCCESS;
 	if (atomic_load(&memory->pinned) == ADSM_CUDA_PINNED) {

@@ -182,13 +182,12 @@ void adsm_cl_free(struct adsm_memory *base)
 {
 	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)base;
 	struct adsm_cl_device *device;
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
 	if (!base)
 		return;
 	device = (struct adsm_cl_device *)base->device;
 	atomic_fetch_sub(&device->memory_used, base->size);
-	adsm_os_signals_block(&old);
 	adsm_cl_settle_deferred(device);
 	adsm_cl_behind_settle(device, memory);
 	unlink_memory(device, memory);
@@ -196,13 +195,12 @@ void adsm_cl_free(struct adsm_memory *base)
 		device->way->free(device, memory);
 		free(memory);
 	}
-	adsm_os_signals_restore(&old);
 }
 
 int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 {
 	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)base;
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 	int ret;
 
 	/* Buffers of unified memory are mapped: only the library's commands may use them. */
@@ -211,10 +209,8 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 				 "leave it unset and call adsmOpenCLGet() before the first allocation",
 				 base->device->name);
 	memory->given = true;
-	adsm_os_signals_block(&old);
 	ret = adsm_cl_settle_deferred((struct adsm_cl_device *)base->device);
 	adsm_cl_behind_forget((struct adsm_cl_device *)base->device, memory);
-	adsm_os_signals_restore(&old);
 	if (ret)
 		return adsm_fail(ret, "%s: earlier writes to objects may have failed",
 				 base->device->name);

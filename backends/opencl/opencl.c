@@ -161,21 +161,19 @@ static int probe_program(void)
 
 static int adsm_cl_probe(void)
 {
-	struct adsm_sigset old;
-	int ret;
-
 	/* Drivers start threads, which inherit the signal mask. */
-	adsm_os_signals_block_for_threads(&old);
+	ADSM_SIGNALS_BLOCKED_FOR_THREADS;
+	int ret = adsm_cl_open();
+
 	n_found = 0;
-	ret = adsm_cl_open();
-	if (!ret)
-		ret = program_context ? probe_program() : probe_all();
-	adsm_os_signals_restore(&old);
-	return ret;
+	if (ret)
+		return ret;
+	return program_context ? probe_program() : probe_all();
 }
 
-static int take_context(void *context, void *device)
+static int adsm_cl_use_context(void *context, void *device)
 {
+	ADSM_SIGNALS_BLOCKED_FOR_THREADS;
 	cl_device_id devices[MAX_DEVICES];
 	size_t size = 0;
 	bool has = !context;
@@ -199,17 +197,6 @@ static int take_context(void *context, void *device)
 	program_context = context;
 	program_device = device;
 	return 0;
-}
-
-static int adsm_cl_use_context(void *context, void *device)
-{
-	struct adsm_sigset old;
-	int ret;
-
-	adsm_os_signals_block_for_threads(&old);
-	ret = take_context(context, device);
-	adsm_os_signals_restore(&old);
-	return ret;
 }
 
 /* ---- open and close */
@@ -324,24 +311,19 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 
 static void adsm_cl_close(struct adsm_device *base)
 {
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
-	if (!base)
-		return;
-	adsm_os_signals_block(&old);
-	destroy((struct adsm_cl_device *)base);
-	adsm_os_signals_restore(&old);
+	if (base)
+		destroy((struct adsm_cl_device *)base);
 }
 
 static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_native)
 {
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
 	/* A program that calls this has kernels of its own, which need buffers. */
-	adsm_os_signals_block(&old);
 	adsm_cl_way_with_buffers(device);
-	adsm_os_signals_restore(&old);
 	*ret_native = (struct adsm_native){ .platform = device->platform, .device = device->id,
 					    .context = device->context };
 	for (int i = 0; i < ADSM_N_QUEUES; i++)

@@ -277,8 +277,10 @@ int adsm_cl_module_load(struct adsm_device *device, const struct adsm_image *ima
 	return adsm_driven_module_load(device, image, sizeof(struct adsm_cl_code), load, ret_code);
 }
 
-static int adopt(struct adsm_cl_device *device, void *handle, struct adsm_code **ret_code)
+int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_code **ret_code)
 {
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+	ADSM_SIGNALS_BLOCKED;
 	cl_context context = NULL;
 	struct adsm_cl_code *code;
 
@@ -296,25 +298,13 @@ static int adopt(struct adsm_cl_device *device, void *handle, struct adsm_code *
 	return 0;
 }
 
-int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_code **ret_code)
-{
-	struct adsm_sigset old;
-	int ret;
-
-	adsm_os_signals_block(&old);
-	ret = adopt((struct adsm_cl_device *)base, handle, ret_code);
-	adsm_os_signals_restore(&old);
-	return ret;
-}
-
 void adsm_cl_module_unload(struct adsm_code *base)
 {
 	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
-	struct adsm_sigset old;
+	ADSM_SIGNALS_BLOCKED;
 
 	if (!base)
 		return;
-	adsm_os_signals_block(&old);
 	for (struct adsm_driven_entry *entry = code->base.entries; entry; entry = entry->next)
 		if (((struct adsm_cl_entry *)entry)->kernel && !code->adopted)
 			adsm_cl.clReleaseKernel(((struct adsm_cl_entry *)entry)->kernel);
@@ -322,7 +312,6 @@ void adsm_cl_module_unload(struct adsm_code *base)
 		adsm_cl.clReleaseProgram(code->program);
 	if (code->adopted)
 		adsm_cl.clReleaseKernel(code->adopted);
-	adsm_os_signals_restore(&old);
 	adsm_driven_code_destroy(&code->base);
 }
 
@@ -352,11 +341,13 @@ int adsm_cl_kernel_get(struct adsm_code *code, const char *name, struct adsm_ent
 	return adsm_driven_kernel_get(code, name, sizeof(struct adsm_cl_entry), get_kernel, ret_entry);
 }
 
-static int list_names(struct adsm_cl_code *code, char **ret_names)
+int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
 {
+	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
 	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.base.device;
 	static const char nothing[] = "nothing\0";
 	size_t size = sizeof(nothing);
+	ADSM_SIGNALS_BLOCKED;
 	cl_int error = CL_SUCCESS;
 	char *names;
 
@@ -385,17 +376,6 @@ static int list_names(struct adsm_cl_code *code, char **ret_names)
 			*p = '\0';
 	*ret_names = names;
 	return 0;
-}
-
-int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
-{
-	struct adsm_sigset old;
-	int ret;
-
-	adsm_os_signals_block(&old);
-	ret = list_names((struct adsm_cl_code *)base, ret_names);
-	adsm_os_signals_restore(&old);
-	return ret;
 }
 
 /* Bytes of a type of OpenCL C by its name; 0: unknown. */
@@ -456,8 +436,10 @@ static void describe_param(cl_kernel kernel, cl_uint i, struct adsm_param *ret_p
 	}
 }
 
-static int describe_params(const struct adsm_cl_entry *entry, struct adsm_param *ret_params, size_t max)
+int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)
 {
+	const struct adsm_cl_entry *entry = (struct adsm_cl_entry *)base;
+	ADSM_SIGNALS_BLOCKED;
 	cl_uint n = 0;
 	cl_int error;
 
@@ -470,15 +452,4 @@ static int describe_params(const struct adsm_cl_entry *entry, struct adsm_param 
 	for (cl_uint i = 0; i < n && i < max; i++)
 		describe_param(entry->kernel, i, &ret_params[i]);
 	return (int)n;
-}
-
-int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)
-{
-	struct adsm_sigset old;
-	int ret;
-
-	adsm_os_signals_block(&old);
-	ret = describe_params((struct adsm_cl_entry *)base, ret_params, max);
-	adsm_os_signals_restore(&old);
-	return ret;
 }

@@ -191,6 +191,19 @@ void adsm_os_signals_block(struct adsm_sigset *ret_old);			/* [signal] */
  */
 void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old);
 void adsm_os_signals_restore(const struct adsm_sigset *old);			/* [signal] */
+/* Block them until the end of a block, which may be left by return. */
+#define ADSM_SIGNALS_BLOCKED ADSM_BLOCKED_BY_(adsm_os_signals_block)
+#define ADSM_SIGNALS_BLOCKED_FOR_THREADS ADSM_BLOCKED_BY_(adsm_os_signals_block_for_threads)
+#define ADSM_BLOCKED_BY_(block) \
+	__attribute__((cleanup(adsm_os_signals_restore), unused)) const struct adsm_sigset blocked_ = \
+		adsm_os_signals_blocked(block)
+static inline struct adsm_sigset adsm_os_signals_blocked(void (*block)(struct adsm_sigset *))
+{
+	struct adsm_sigset old;
+
+	block(&old);
+	return old;
+}
 /*
  * The program's actions for all signals. adsm_os_actions_get() reads them. If libraries that were loaded since have
  * changed some of them, adsm_os_actions_restore() restores these.
