@@ -21,8 +21,6 @@
 #include "adsmcc_scratchpad.h"
 #include "adsmcc_tokens.h"
 
-#define PATH_SIZE 4096
-
 /* Write the list of files that @output was made of, as a rule for make. */
 static void write_dependencies(const char *path, const char *output)
 {
@@ -64,16 +62,10 @@ static const char help[] =
 /* The path of a header: in @folder, relative to the folder of adsmcc, if installed; else in the source tree. */
 static const char *find_header(const char *folder, const char *name)
 {
-	char self[PATH_SIZE], *slash, *path;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *own = own_folder(), *path = format_string("%s/../%s/%s", own ? own : "", folder, name);
 
-	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-		path = format_string("%.*s/../%s/%s", slash ? (int)(slash - self) : 0, self, folder, name);
-		if (!access(path, R_OK))
-			return path;
-	}
+	if (own && !access(path, R_OK))
+		return path;
 	return format_string("%s/%s", ADSM_INCLUDE_DIR, name);
 }
 

@@ -44,7 +44,7 @@ static int cannot_run(const char *tool, const char *what, int error)
 	return 1;
 }
 
-int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what)
+int run_tool(const struct list *argv, const struct text *input, struct text *ret_output, const char *what)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct sigaction action = { .sa_handler = on_signal };
@@ -55,11 +55,12 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 	int status, error;
 	int fd = memfd_create("adsmcc", MFD_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	const char *tool = argv->items[0];
 	int out = ret_output ? memfd_create("adsmcc", MFD_CLOEXEC) : STDOUT_FILENO;
 
-	if (!file || out < 0 || fwrite(input->bytes, 1, input->size, file) != input->size || fflush(file) ||
+	if (!file || out < 0 || (input && fwrite(input->bytes, 1, input->size, file) != input->size) || fflush(file) ||
 	    lseek(fd, 0, SEEK_SET)) {
-		fprintf(stderr, "adsmcc: cannot pass the source to %s: %s\n", argv[0], strerror(errno));
+		fprintf(stderr, "adsmcc: cannot pass the source to %s: %s\n", tool, strerror(errno));
 		return 1;
 	}
 
@@ -83,23 +84,23 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &old);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	error = posix_spawnp(&pid, argv[0], &files, &attr, argv, environ);
+	error = posix_spawnp(&pid, tool, &files, &attr, (char *const *)argv->items, environ);
 	if (!error)
 		child = pid;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (error)
-		return cannot_run(argv[0], what, error);
+		return cannot_run(tool, what, error);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			die("waitpid: %s", strerror(errno));
 	child = 0;
 	if (WIFSIGNALED(status)) {
 		if (!caught_signal && what)
-			fprintf(stderr, "adsmcc: %s: %s\n", argv[0], strsignal(WTERMSIG(status)));
+			fprintf(stderr, "adsmcc: %s: %s\n", tool, strsignal(WTERMSIG(status)));
 		return 128 + WTERMSIG(status);
 	}
 	if (ret_output && !read_file(format_string("/proc/self/fd/%d", out), ret_output))
-		die("%s: %s", argv[0], strerror(errno));
+		die("%s: %s", tool, strerror(errno));
 	return WEXITSTATUS(status);
 }
 
@@ -142,13 +143,13 @@ const char *find_nvcc(void)
 /* The oldest architecture, because newer devices run its code, too: compute_75, or the lowest that nvcc supports. */
 static const char *choose_architecture(const char *nvcc)
 {
-	char *const argv[] = { (char *)nvcc, "--list-gpu-arch", NULL };
-	const struct text nothing = { "", 0, 0 };
+	struct list argv = { 0 };
 	struct text list = { 0 };
 	char *line, *rest;
 	int lowest = 0;
 
-	if (run_tool(argv, &nothing, &list, NVCC))
+	LIST_ADD(&argv, nvcc, "--list-gpu-arch");
+	if (run_tool(&argv, NULL, &list, NVCC))
 		return "compute_75";
 	for (rest = list.bytes; (line = strsep(&rest, "\n")); ) {
 		const int number = starts(line, "compute_") ? atoi(line + strlen("compute_")) : 0;
@@ -163,7 +164,6 @@ static const char *choose_architecture(const char *nvcc)
 static int add_ptx(struct text *source, const struct text *text, const char *nvcc, const char *architecture,
 		   const char *dir)
 {
-	const struct text nothing = { "", 0, 0 };
 	char *input = format_string("%s/text.cu", dir), *output = format_string("%s/text.ptx", dir);
 	struct list argv = { 0 };
 	struct text ptx;
@@ -171,19 +171,11 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 
 	if (!*architecture)
 		architecture = choose_architecture(nvcc);
-	list_add(&argv, nvcc);
-	list_add(&argv, "-x");
-	list_add(&argv, "cu");
-	list_add(&argv, "--ptx");
-	list_add(&argv, "--fmad=false");	/* for the same results as on the CPU, see compiler_command() */
-	list_add(&argv, "-Wno-deprecated-gpu-targets");
-	list_add(&argv, format_string("-arch=%s", architecture));
-	list_add(&argv, "-o");
-	list_add(&argv, output);
-	list_add(&argv, input);
-	list_add(&argv, NULL);
+	/* --fmad: for the same results as on the CPU, see compiler_command() */
+	LIST_ADD(&argv, nvcc, "-x", "cu", "--ptx", "--fmad=false", "-Wno-deprecated-gpu-targets",
+		 format_string("-arch=%s", architecture), "-o", output, input);
 	write_text(text, input);
-	status = run_tool((char *const *)argv.items, &nothing, NULL, NVCC);
+	status = run_tool(&argv, NULL, NULL, NVCC);
 	if (status)
 		fprintf(stderr, "adsmcc: --ptx: %s wrote no PTX\n", nvcc);
 	else if (read_file(output, &ptx))
@@ -203,20 +195,14 @@ static struct list compiler_command(const char *compiler, const struct list *opt
 		 * with each compiler and on each CPU, with or without fused multiply-add.
 		 */
 		"-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
-		"-fvisibility=hidden",
+		"-fvisibility=hidden", NULL
 	};
-	struct list argv = { 0 };
-	char *word, *rest = format_string("%s", compiler);
+	struct list argv = words_of(compiler);
 
-	while ((word = strsep(&rest, " ")))
-		if (*word)
-			list_add(&argv, word);
 	if (!argv.n)
 		die("--cc or CC is empty: it must name a C compiler");
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		list_add(&argv, fixed[i]);
-	for (size_t i = 0; i < options->n; i++)
-		list_add(&argv, options->items[i]);
+	list_add_all(&argv, fixed);
+	list_add_all(&argv, options->items);
 	return argv;
 }
 
@@ -228,14 +214,8 @@ static int add_atomics(struct text *source, struct list *argv, const struct text
 	struct text preprocessed;
 	int status;
 
-	list_add(argv, "-E");
-	list_add(argv, "-w");		/* the compilation will print the warnings */
-	list_add(argv, "-o");
-	list_add(argv, output);
-	list_add(argv, "-xc");
-	list_add(argv, "-");
-	list_add(argv, NULL);
-	status = run_tool((char *const *)argv->items, text, NULL, C_COMPILER);
+	LIST_ADD(argv, "-E", "-w", "-o", output, "-xc", "-");	/* -w: the compilation will print the warnings */
+	status = run_tool(argv, text, NULL, C_COMPILER);
 	if (!status && !caught_signal && read_file(output, &preprocessed))
 		find_atomics(source, preprocessed.bytes);
 	return status;
@@ -279,12 +259,12 @@ static bool is_constant(const struct list *argv, const char *module, const struc
 	for (size_t i = 0; i < argv->n; i++) {
 		const char *word = argv->items[i];
 
-		if (word && !strcmp(word, "-w"))
+		if (!strcmp(word, "-w"))
 			return false;	/* warnings are off, so they cannot become errors */
 		list_add(&other, word == module ? output : word);
 	}
 	text_print(&source, "%s%s", before->bytes, strict);
-	if (!make_constant(&source, text, name) || run_tool((char *const *)other.items, &source, NULL, NULL) ||
+	if (!make_constant(&source, text, name) || run_tool(&other, &source, NULL, NULL) ||
 	    !read_file(output, &made))
 		return false;
 	variables = find_variables(&made, text);
@@ -298,7 +278,7 @@ static bool is_constant(const struct list *argv, const char *module, const struc
 static int make_module(const struct list *argv, struct text *source, const struct text *before,
 		       const struct text *text, const char *module)
 {
-	int status = run_tool((char *const *)argv->items, source, NULL, C_COMPILER);
+	int status = run_tool(argv, source, NULL, C_COMPILER);
 	struct list found, changed = { 0 };
 	struct text made, names = { 0 };
 
@@ -318,7 +298,7 @@ static int make_module(const struct list *argv, struct text *source, const struc
 	tokenize(text->bytes);
 	warn_variables(&changed);
 	add_section(source, "adsm_variables", &names);
-	return run_tool((char *const *)argv->items, source, NULL, C_COMPILER);
+	return run_tool(argv, source, NULL, C_COMPILER);
 }
 
 int compile(const struct tools *tools, const struct text *text, const char *output)
@@ -335,14 +315,7 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 	atexit(remove_work);
 	module = format_string("%s/module", dir);
 	status = add_atomics(&source, &preprocessor, text, dir);
-	list_add(&argv, "-shared");
-	list_add(&argv, "-o");
-	list_add(&argv, module);
-	list_add(&argv, "-xc");
-	list_add(&argv, "-");
-	list_add(&argv, "-lm");
-	list_add(&argv, NULL);
-
+	LIST_ADD(&argv, "-shared", "-o", module, "-xc", "-", "-lm");
 	text_print(&before, "%s", source.bytes ? source.bytes : "");
 	text_add(&source, text->bytes, text->size);
 	add_section(&source, "adsm_text", text);

@@ -33,12 +33,12 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 #define C_COMPILER "C compiler"
 
 /*
- * Run @argv with @input as its standard input. Returns its exit status.
+ * Run @argv with @input as its standard input, which is empty for NULL. Returns its exit status.
  * @ret_output: gets its standard output; NULL: it writes to that of adsmcc.
  * @what: the kind of tool, for error messages, which also say how to choose another one; NULL: no messages, neither
  * from the tool nor from adsmcc.
  */
-int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what);
+int run_tool(const struct list *argv, const struct text *input, struct text *ret_output, const char *what);
 
 /* Add an array in section @name with the bytes of @text and a NUL. */
 void add_section(struct text *source, const char *name, const struct text *text);

@@ -31,32 +31,14 @@ struct partition_options parse_partition(const char *how)
 	return options;
 }
 
-static struct list words(const char *command)
-{
-	struct list list = { 0 };
-	char *word, *rest = format_string("%s", command);
-
-	while ((word = strsep(&rest, " ")))
-		if (*word)
-			list_add(&list, word);
-	return list;
-}
-
 /* The compiler's predefined macros; "" if it fails. Then the compilation will report the reason. */
-static const char *predefined(struct list command)
+static const char *predefined(const char *compiler)
 {
-	const struct text nothing = { "", 0, 0 };
+	struct list argv = words_of(compiler);
 	struct text macros = { 0 };
-	struct list argv = { 0 };
 
-	for (size_t i = 0; i < command.n; i++)
-		list_add(&argv, command.items[i]);
-	list_add(&argv, "-dM");
-	list_add(&argv, "-E");
-	list_add(&argv, "-xc");
-	list_add(&argv, "-");
-	list_add(&argv, NULL);
-	if (run_tool((char *const *)argv.items, &nothing, &macros, C_COMPILER))
+	LIST_ADD(&argv, "-dM", "-E", "-xc", "-");
+	if (run_tool(&argv, NULL, &macros, C_COMPILER))
 		exit(1);
 	return macros.bytes;
 }
@@ -67,11 +49,11 @@ void add_image_options(const char *compiler, struct list *argv)
 		"-fPIC", "-ffreestanding", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
 		"-fno-optimize-sibling-calls", "-fno-jump-tables", "-fno-exceptions", "-fno-asynchronous-unwind-tables",
 		"-fno-unwind-tables", "-fno-stack-protector", "-fno-common", "-DADSM_PARTITIONED_", "-g0",
+		NULL
 	};
-	const char *macros = predefined(words(compiler));
+	const char *macros = predefined(compiler);
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		list_add(argv, needed[i]);
+	list_add_all(argv, needed);
 	if (strstr(macros, "#define __x86_64__ "))
 		list_add(argv, "-fcf-protection=none");
 	if (strstr(macros, "#define __aarch64__ ")) {
@@ -85,16 +67,14 @@ void add_image_options(const char *compiler, struct list *argv)
 static struct list image_command(const char *compiler, const struct list *options)
 {
 	static const char *const fixed[] = {
-		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", NULL
 	};
-	struct list argv = words(compiler);
+	struct list argv = words_of(compiler);
 
 	if (!argv.n)
 		die("--cc or CC is empty: it must name a C compiler");
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		list_add(&argv, fixed[i]);
-	for (size_t i = 0; i < options->n; i++)
-		list_add(&argv, options->items[i]);
+	list_add_all(&argv, fixed);
+	list_add_all(&argv, options->items);
 	add_image_options(compiler, &argv);
 	return argv;
 }
@@ -141,15 +121,10 @@ static void make_global(struct text *out, char *assembly)
 
 static int assemble(const char *compiler, const struct text *assembly, const char *object)
 {
-	struct list argv = words(compiler);
+	struct list argv = words_of(compiler);
 
-	list_add(&argv, "-c");
-	list_add(&argv, "-o");
-	list_add(&argv, object);
-	list_add(&argv, "-xassembler");
-	list_add(&argv, "-");
-	list_add(&argv, NULL);
-	return run_tool((char *const *)argv.items, assembly, NULL, C_COMPILER);
+	LIST_ADD(&argv, "-c", "-o", object, "-xassembler", "-");
+	return run_tool(&argv, assembly, NULL, C_COMPILER);
 }
 
 int compile_object(const char *compiler, struct list argv, const struct text *input, const char *object,
@@ -158,11 +133,8 @@ int compile_object(const char *compiler, struct list argv, const struct text *in
 	struct text assembly = { 0 }, changed = { 0 };
 	int status;
 
-	list_add(&argv, "-S");
-	list_add(&argv, "-o");
-	list_add(&argv, "-");
-	list_add(&argv, NULL);
-	status = run_tool((char *const *)argv.items, input, &assembly, C_COMPILER);
+	LIST_ADD(&argv, "-S", "-o", "-");
+	status = run_tool(&argv, input, &assembly, C_COMPILER);
 	if (!status) {
 		text_add(&changed, "", 0);
 		make_global(&changed, assembly.bytes);
@@ -185,8 +157,7 @@ int compile_image(const char *compiler, const struct list *options, const struct
 	if (fd < 0)
 		die("%s: %s", output, strerror(errno));
 	close(fd);
-	list_add(&argv, "-xc");
-	list_add(&argv, "-");
+	LIST_ADD(&argv, "-xc", "-");
 	status = compile_object(compiler, argv, text, object, &bytes);
 	if (status)
 		return status;

@@ -17,7 +17,7 @@ struct partition_options parse_partition(const char *how);
 void add_image_options(const char *compiler, struct list *argv);
 /*
  * Make the object file @ret_object, for link_image(), by the command @argv of @compiler. The command names its input,
- * or reads @input. @object: a temporary file. Returns the compiler's exit status.
+ * or reads @input, which may be NULL. @object: a temporary file. Returns the compiler's exit status.
  */
 int compile_object(const char *compiler, struct list argv, const struct text *input, const char *object,
 		   struct text *ret_object);

@@ -28,17 +28,14 @@ const char *find_clang(void)
 /* If installed, it is in bin/../libexec/adsm. In a build folder, it is beside adsmcc. */
 const char *find_spaces(void)
 {
-	char self[4096], *slash, *path;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *folder = own_folder(), *path;
 
-	if (n <= 0)
+	if (!folder)
 		die("--scratchpad: /proc/self/exe: %s", strerror(errno));
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	path = format_string("%.*s/adsmcc-spaces", (int)(slash - self), self);
+	path = format_string("%s/adsmcc-spaces", folder);
 	if (!access(path, X_OK))
 		return path;
-	path = format_string("%.*s/../" ADSM_LIBEXEC_RELATIVE "/adsmcc-spaces", (int)(slash - self), self);
+	path = format_string("%s/../" ADSM_LIBEXEC_RELATIVE "/adsmcc-spaces", folder);
 	if (!access(path, X_OK))
 		return path;
 	die("--scratchpad: adsmcc-spaces does not exist beside adsmcc or in ../" ADSM_LIBEXEC_RELATIVE ": the build "
@@ -51,61 +48,43 @@ static struct list clang_command(const struct tools *tools)
 		/* As for the CPU, so that the results are the same (adsmcc_compile.c). */
 		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
 		"-fvisibility=hidden", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
-		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument",
+		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument", NULL
 	};
-	struct list argv = { 0 };
-	char *word, *rest = format_string("%s", tools->clang);
+	struct list argv = words_of(tools->clang);
 
-	while ((word = strsep(&rest, " ")))
-		if (*word)
-			list_add(&argv, word);
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		list_add(&argv, fixed[i]);
-	for (size_t i = 0; i < tools->options->n; i++)
-		list_add(&argv, tools->options->items[i]);
+	list_add_all(&argv, fixed);
+	list_add_all(&argv, tools->options->items);
 	if (tools->partition)
 		add_image_options(tools->clang, &argv);
 	return argv;
 }
 
-static void add_words(struct list *argv, const char *const *words)
-{
-	while (*words)
-		list_add(argv, *words++);
-	list_add(argv, NULL);
-}
-
 static int compile_text(const struct text *text, struct list argv, const char *header, const char *bitcode)
 {
 	/* adsmcc-spaces needs line numbers for its error messages. */
-	add_words(&argv, (const char *const []){ "-w", "-gline-tables-only", "-DADSM_SCRATCHPAD_", "-include", header,
-						 "-emit-llvm", "-c", "-o", bitcode, "-xc", "-", NULL });
-	return run_tool((char *const *)argv.items, text, NULL, CLANG_COMPILER);
+	LIST_ADD(&argv, "-w", "-gline-tables-only", "-DADSM_SCRATCHPAD_", "-include", header, "-emit-llvm", "-c", "-o",
+		 bitcode, "-xc", "-");
+	return run_tool(&argv, text, NULL, CLANG_COMPILER);
 }
 
 static int make_code(struct list argv, const char *bitcode, const char *code)
 {
-	const struct text nothing = { "", 0, 0 };
-
-	add_words(&argv, (const char *const []){ "-w", "-g0", "-fstack-size-section", "-shared", "-nostartfiles", "-o",
-						 code, bitcode, "-lm", NULL });
-	return run_tool((char *const *)argv.items, &nothing, NULL, CLANG_COMPILER);
+	LIST_ADD(&argv, "-w", "-g0", "-fstack-size-section", "-shared", "-nostartfiles", "-o", code, bitcode, "-lm");
+	return run_tool(&argv, NULL, NULL, CLANG_COMPILER);
 }
 
 /* Make the code in partitions of the same bitcode. Tables are not in it: it uses those of the code in one piece. */
 static int add_partitions(struct text *source, const struct tools *tools, const char *bitcode, const char *object)
 {
 	struct partition_options options = *tools->partition;
-	const struct text nothing = { "", 0, 0 };
 	struct list argv = clang_command(tools);
 	struct text bytes, image = { 0 };
 	int status;
 
 	options.roots = "adsm_run_";
 	options.outside = "adsm_tables";
-	list_add(&argv, "-w");
-	list_add(&argv, bitcode);
-	status = compile_object(tools->clang, argv, &nothing, object, &bytes);
+	LIST_ADD(&argv, "-w", bitcode);
+	status = compile_object(tools->clang, argv, NULL, object, &bytes);
 	if (!status) {
 		link_image(&bytes, &options, &image);
 		status = n_errors ? 1 : 0;
@@ -117,16 +96,16 @@ static int add_partitions(struct text *source, const struct tools *tools, const 
 
 int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir)
 {
-	const struct text nothing = { "", 0, 0 };
 	char *plain = format_string("%s/text.bc", dir), *spaces = format_string("%s/spaces.bc", dir);
 	char *calls = format_string("%s/calls", dir), *code = format_string("%s/store", dir);
 	struct text code_bytes, calls_bytes, needs = { 0 };
+	struct list pass = { 0 };
 	int status;
 
+	LIST_ADD(&pass, tools->spaces, plain, spaces, calls);
 	status = compile_text(text, clang_command(tools), tools->store_header, plain);
 	if (!status)
-		status = run_tool((char *const []){ (char *)tools->spaces, plain, spaces, calls, NULL }, &nothing, NULL,
-				  "adsmcc-spaces");
+		status = run_tool(&pass, NULL, NULL, "adsmcc-spaces");
 	if (!status)
 		status = make_code(clang_command(tools), spaces, code);
 	if (!status && (!read_file(code, &code_bytes) || !read_file(calls, &calls_bytes)))

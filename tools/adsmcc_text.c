@@ -3,6 +3,7 @@
 #include "adsmcc_text.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +59,26 @@ void *grow(void *p, size_t size)
 
 void list_add(struct list *list, const char *item)
 {
-	list->items = grow(list->items, (list->n + 1) * sizeof(*list->items));
+	list->items = grow(list->items, (list->n + 2) * sizeof(*list->items));
 	list->items[list->n++] = item;
+	list->items[list->n] = NULL;
+}
+
+void list_add_all(struct list *list, const char *const *items)
+{
+	while (items && *items)
+		list_add(list, *items++);
+}
+
+struct list words_of(const char *command)
+{
+	struct list list = { 0 };
+	char *word, *rest = format_string("%s", command);
+
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			list_add(&list, word);
+	return list;
 }
 
 bool list_has(const struct list *list, const char *item)
@@ -120,14 +139,8 @@ bool read_file(const char *path, struct text *ret_text)
 	text_add(&text, "", 0);
 	while ((n = fread(buffer, 1, sizeof(buffer), file)) > 0)
 		text_add(&text, buffer, n);
-	if (ferror(file)) {
-		int error = errno;
-
-		fclose(file);
-		free(text.bytes);
-		errno = error;
+	if (ferror(file))
 		return false;
-	}
 	fclose(file);
 	*ret_text = text;
 	return true;
@@ -146,4 +159,11 @@ void write_text(const struct text *text, const char *path)
 bool starts(const char *string, const char *prefix)
 {
 	return !strncmp(string, prefix, strlen(prefix));
+}
+
+const char *own_folder(void)
+{
+	char *self = realpath("/proc/self/exe", NULL);
+
+	return self ? dirname(self) : NULL;
 }

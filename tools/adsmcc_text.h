@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct list {
-	const char **items;
+	const char **items;		/* a NULL follows the last one */
 	size_t n;
 };
 
@@ -29,6 +29,11 @@ void warning_at(const char *file, int file_size, int line, const char *format, .
 /* realloc(); if there is no memory, adsmcc exits. */
 void *grow(void *p, size_t size);
 void list_add(struct list *list, const char *item);
+/* Add items up to NULL. */
+void list_add_all(struct list *list, const char *const *items);
+#define LIST_ADD(list, ...) list_add_all(list, (const char *const []){ __VA_ARGS__, NULL })
+/* The words of @command, which are separated by spaces. */
+struct list words_of(const char *command);
 bool list_has(const struct list *list, const char *item);
 void text_add(struct text *text, const char *bytes, size_t size);
 void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -38,5 +43,7 @@ bool read_file(const char *path, struct text *ret_text);
 /* @path NULL: standard output. */
 void write_text(const struct text *text, const char *path);
 bool starts(const char *string, const char *prefix);
+/* The folder of the program that runs. NULL: errno has the error. */
+const char *own_folder(void);
 
 #endif
