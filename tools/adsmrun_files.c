@@ -175,37 +175,20 @@ struct piece {
 	char why[400];		/* why it ended early, as a text */
 };
 
-/* The file's text, without NULs; NULL with errno if it cannot be read. */
+/* The file's text, up to a NUL; NULL with errno if it cannot be read. */
 static char *read_all(const char *path)
 {
-	const size_t chunk = 65536;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), saved_errno;
-	size_t length = 0, size = 0;
-	char *text = NULL, *more;
-	ssize_t n = fd < 0 ? -1 : 1;
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
 
-	while (n > 0) {
-		if (size - length < chunk) {
-			size += size + 2 * chunk;
-			more = realloc(text, size);
-			if (!more) {
-				n = -1;
-				break;
-			}
-			text = more;
-		}
-		n = read(fd, text + length, chunk - 1);
-		length += n > 0 ? (size_t)n : 0;
-	}
-	saved_errno = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = saved_errno;
-	if (n < 0) {
-		free(text);
+	if (!file)
 		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		text = ferror(file) ? NULL : strdup("");
 	}
-	text[length] = '\0';
+	fclose(file);
 	return text;
 }
 
