@@ -56,6 +56,14 @@ static bool find_status(pid_t pid, int pidfd, int *ret_status)
 	return status;
 }
 
+int adsm_process_how_status(int status, char *ret_text, size_t size)
+{
+	if (WIFSIGNALED(status))
+		return adsm_format(ret_text, size, "was killed by signal %d (%s)", WTERMSIG(status),
+				   sigdescr_np(WTERMSIG(status)));
+	return adsm_format(ret_text, size, "has exited with status %d", WEXITSTATUS(status));
+}
+
 void adsm_process_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, const char *option, char *ret_text, size_t size)
 {
 	uint64_t killed = adsm_os_oom_kills() - oom_kills;
@@ -63,11 +71,8 @@ void adsm_process_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, const char
 	int status, n;
 
 	known = find_status(pid, pidfd, &status);
-	if (known && WIFSIGNALED(status))
-		n = adsm_format(ret_text, size, "was killed by signal %d (%s)", WTERMSIG(status),
-				sigdescr_np(WTERMSIG(status)));
-	else if (known)
-		n = adsm_format(ret_text, size, "has exited with status %d", WEXITSTATUS(status));
+	if (known)
+		n = adsm_process_how_status(status, ret_text, size);
 	else
 		n = adsm_format(ret_text, size, "was killed or has exited");
 	if (killed && !(known && WIFEXITED(status)) && (size_t)n < size)

@@ -12,6 +12,8 @@
 
 #include "process/shared.h"
 
+/* Writes "has exited with status 1" or "was killed by signal 9 (Killed)". Returns the length. */
+int adsm_process_how_status(int status, char *ret_text, size_t size);
 /*
  * Describe how a process has ended: "was killed by signal 9 (Killed)", "has exited with status 1", or a text for an
  * unknown status. Linux before 6.15 does not report the status after the parent has waited for the process.

@@ -4,11 +4,11 @@
 
 #include "base/log.h"
 #include "process/shared.h"
+#include "shield.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -24,13 +24,10 @@
 int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	uint8_t random[(ADSM_CLUSTER_TOKEN - 1) / 2];
-	int ret;
+	int ret = adsm_cluster_random(door->token, sizeof(door->token));
 
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return -EIO;
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(door->token + 2 * i, 3, "%02x", random[i]);
+	if (ret)
+		return ret;
 	door->node = -1;
 	snprintf(door->path, sizeof(door->path), "%s/keeper", folder);
 	memcpy(address.sun_path, door->path, sizeof(address.sun_path));

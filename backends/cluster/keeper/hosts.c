@@ -2,11 +2,11 @@
 /* hosts.c - reads the list of machines, orders it, and distributes nodes. */
 #include "hosts.h"
 
+#include "cluster/ends.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,27 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE ((size_t)1 << 20)
-
 /* Is @name an address of this machine? Names are not looked up, because that may take a minute. */
 static bool is_own_address(const char *name)
 {
-	struct ifaddrs *all;
-	unsigned char address[sizeof(struct in6_addr)];
-	bool found = false;
-	int family = strchr(name, ':') ? AF_INET6 : AF_INET;
+	struct sockaddr_storage address = { .ss_family = strchr(name, ':') ? AF_INET6 : AF_INET };
+	void *bytes = address.ss_family == AF_INET ? (void *)&((struct sockaddr_in *)(void *)&address)->sin_addr :
+		(void *)&((struct sockaddr_in6 *)(void *)&address)->sin6_addr;
+	struct adsm_cluster_end end;
 
-	if (inet_pton(family, name, address) != 1 || getifaddrs(&all))
-		return false;
-	for (struct ifaddrs *one = all; one && !found; one = one->ifa_next) {
-		if (!one->ifa_addr || one->ifa_addr->sa_family != family)
-			continue;
-		found = family == AF_INET ?
-			!memcmp(&((struct sockaddr_in *)(void *)one->ifa_addr)->sin_addr, address, 4) :
-			!memcmp(&((struct sockaddr_in6 *)(void *)one->ifa_addr)->sin6_addr, address, 16);
-	}
-	freeifaddrs(all);
-	return found;
+	return inet_pton(address.ss_family, name, bytes) == 1 && adsm_cluster_end_read(&address, &end) &&
+		adsm_cluster_end_is_own(&end);
 }
 
 static bool is_here(const char *name)
@@ -112,23 +101,17 @@ static int read_entry(struct adsm_cluster_hosts *hosts, const char *entry, size_
 
 static char *read_all(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
-	char *text = fd >= 0 ? malloc(MAX_FILE) : NULL;
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
 	size_t size = 0;
-	ssize_t n = 0;
 
-	while (text && size < MAX_FILE - 1 && (n = read(fd, text + size, MAX_FILE - 1 - size)) > 0)
-		size += (size_t)n;
-	error = errno;
-	if (fd >= 0)
-		close(fd);
-	if (n < 0) {
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0) {
 		free(text);
-		text = NULL;
+		text = ferror(file) ? NULL : strdup("");
 	}
-	if (text)
-		text[size] = '\0';
-	errno = error;
+	fclose(file);
 	return text;
 }
 

@@ -169,15 +169,6 @@ bool adsm_cluster_job_gave_up(const struct adsm_cluster_job *job)
 	return job->n && (strstr(job->tail, " noticed that process ") || strstr(job->tail, "BAD TERMINATION"));
 }
 
-void adsm_cluster_how_ended(int status, char *ret_text, size_t size)
-{
-	if (WIFSIGNALED(status))
-		adsm_format(ret_text, size, "was killed by signal %d (%s)", WTERMSIG(status),
-			    sigdescr_np(WTERMSIG(status)));
-	else
-		adsm_format(ret_text, size, "has exited with status %d", WEXITSTATUS(status));
-}
-
 /* ---- ending */
 
 bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms)
@@ -192,18 +183,10 @@ bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms)
 	return true;
 }
 
-struct process {
-	pid_t pid, parent;
-	bool below;			/* is a descendant of this process */
-};
-
-/* List all visible processes. The caller frees the list. */
-static size_t read_processes(struct process **ret_list)
+static void kill_children(void)
 {
 	DIR *folder = opendir("/proc");
-	struct process *list = NULL, *larger;
 	struct dirent *entry;
-	size_t n = 0;
 
 	while (folder && (entry = readdir(folder))) {
 		char path[300], text[512];
@@ -213,40 +196,11 @@ static size_t read_processes(struct process **ret_list)
 			continue;
 		adsm_format(path, sizeof(path), "/proc/%s/stat", entry->d_name);
 		at = strrchr(adsm_os_read_text(path, text, sizeof(text)), ')');
-		larger = at && strlen(at) > 4 ? realloc(list, (n + 1) * sizeof(*list)) : NULL;
-		if (!larger)
-			continue;
-		list = larger;
-		list[n++] = (struct process) { .pid = atoi(entry->d_name), .parent = atoi(at + 4) };
+		if (at && strlen(at) > 4 && atoi(at + 4) == getpid())
+			kill(atoi(entry->d_name), SIGKILL);
 	}
 	if (folder)
 		closedir(folder);
-	*ret_list = list;
-	return n;
-}
-
-static void kill_all_below(void)
-{
-	struct process *list;
-	size_t n = read_processes(&list);
-	pid_t self = getpid();
-	bool again = true;
-
-	while (again) {
-		again = false;
-		for (size_t i = 0; i < n; i++) {
-			bool below = list[i].parent == self;
-
-			for (size_t k = 0; k < n && !below; k++)
-				below = list[k].below && list[k].pid == list[i].parent;
-			again |= below && !list[i].below;
-			list[i].below |= below;
-		}
-	}
-	for (size_t i = 0; i < n; i++)
-		if (list[i].below)
-			kill(list[i].pid, SIGKILL);
-	free(list);
 }
 
 /* Returns true if this process has no children. */
@@ -266,7 +220,7 @@ void adsm_cluster_end_all(int patience_ms)
 	/* When a process is killed, its children become children of this process, and are killed in the next round. */
 	while (!reap()) {
 		if (adsm_os_now_ns() >= until)
-			kill_all_below();
+			kill_children();
 		adsm_os_sleep_until_ns(adsm_os_now_ns() + LOOK_NS);
 	}
 }

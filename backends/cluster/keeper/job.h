@@ -30,8 +30,6 @@ bool adsm_cluster_job_listen(struct adsm_cluster_job *job);
 void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, size_t size);
 /* Did it print that one of its processes has failed? Then it should end; Open MPI's does not always, early in a job. */
 bool adsm_cluster_job_gave_up(const struct adsm_cluster_job *job);
-/* Writes "has exited with status 1" or "was killed by signal 9 (Killed)". */
-void adsm_cluster_how_ended(int status, char *ret_text, size_t size);
 
 /* Wait at most @ms for its end. Returns false if it has not ended. */
 bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms);

@@ -142,7 +142,7 @@ static void say_job_ended(struct keeper *keeper, int status)
 		return;
 	adsm_cluster_job_listen(&keeper->job);
 	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
-	adsm_cluster_how_ended(status, how, sizeof(how));
+	adsm_process_how_status(status, how, sizeof(how));
 	END(keeper, -ENODEV, "'%s' (pid %d) %s%s%s%s", keeper->door.launch, keeper->job.pid, how,
 	    too_early(keeper), *said ? ": " : "", said);
 }
@@ -441,7 +441,7 @@ int main(int argc, char **argv)
 		status = await(keeper, pid, &all);
 	if (pid > 0 && WIFEXITED(status))
 		return 0;
-	adsm_cluster_how_ended(status, how, sizeof(how));
+	adsm_process_how_status(status, how, sizeof(how));
 	END(keeper, -ENODEV, "its keeper (pid %d) %s", pid, pid < 0 ? "could not be started" : how);
 	tell(keeper);
 	/* The launch command has got SIGTERM when the keeper ended. */

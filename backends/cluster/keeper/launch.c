@@ -44,6 +44,8 @@ static void put_all(struct words *words, const char *const *list)
 		put(words, *list++);
 }
 
+#define PUT(words, ...) put_all(words, (const char *const []){ __VA_ARGS__, NULL })
+
 static char **finish(struct words *words)
 {
 	int error = errno;
@@ -193,20 +195,13 @@ static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, 
 	};
 
 	put_all(words, kinds[launcher].flags);
-	if (!all_here && (launcher == ADSM_CLUSTER_OPEN_MPI_4 || launcher == ADSM_CLUSTER_OPEN_MPI_5)) {
-		put(words, "-x");
-		put(words, ADSM_CLUSTER_KEY);
-	}
-	if (all_here && launcher == ADSM_CLUSTER_HYDRA) {
-		put(words, "-iface");
-		put(words, "lo");
-	}
-	put(words, "-n");
-	put(words, n);
-	if (*hosts && kinds[launcher].hosts) {
-		put(words, kinds[launcher].hosts);
-		put(words, hosts);
-	}
+	if (!all_here && (launcher == ADSM_CLUSTER_OPEN_MPI_4 || launcher == ADSM_CLUSTER_OPEN_MPI_5))
+		PUT(words, "-x", ADSM_CLUSTER_KEY);
+	if (all_here && launcher == ADSM_CLUSTER_HYDRA)
+		PUT(words, "-iface", "lo");
+	PUT(words, "-n", n);
+	if (*hosts && kinds[launcher].hosts)
+		PUT(words, kinds[launcher].hosts, hosts);
 }
 
 char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launcher, unsigned n_nodes,

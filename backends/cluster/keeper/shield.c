@@ -34,16 +34,24 @@ static bool find_gate(char ret_path[PATH_MAX])
 	return !strpbrk(ret_path, " :") && !access(ret_path, R_OK);
 }
 
+int adsm_cluster_random(char *ret_text, size_t size)
+{
+	uint8_t byte;
+
+	for (; size > 2; size -= 2, ret_text += 2) {
+		if (getrandom(&byte, 1, 0) != 1)
+			return -EIO;
+		snprintf(ret_text, size, "%02x", byte);
+	}
+	return 0;
+}
+
 static int set_key(void)
 {
-	uint8_t random[ADSM_CLUSTER_KEY_LENGTH / 2];
 	char text[ADSM_CLUSTER_KEY_LENGTH + 1];
+	int ret = adsm_cluster_random(text, sizeof(text));
 
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return -EIO;
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(text + 2 * i, 3, "%02x", random[i]);
-	return setenv(ADSM_CLUSTER_KEY, text, 1) ? -errno : 0;
+	return !ret && setenv(ADSM_CLUSTER_KEY, text, 1) ? -errno : ret;
 }
 
 int adsm_cluster_shield(const char *folder, bool all_here)

@@ -4,6 +4,7 @@
 #define ADSM_CLUSTER_SHIELD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Set the environment of a launch command. Returns 0 or a negative errno.
@@ -11,6 +12,8 @@
  * @all_here: all nodes are on this machine.
  */
 int adsm_cluster_shield(const char *folder, bool all_here);
+/* Fill a text of an odd size with random hexadecimal digits. Returns 0 or a negative errno. */
+int adsm_cluster_random(char *ret_text, size_t size);
 /* All nodes have connected: the launch command accepts no more connections. */
 void adsm_cluster_shield_close(const char *folder);
 

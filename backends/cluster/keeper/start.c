@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define VERSION_S 20			/* time limit for a command to print its version */
-#define N_OPTIONS 14			/* options that are added to a node's command line, with their values */
+#define N_OWN 9				/* words of a node's command line before start->rest */
 
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv)
 {
