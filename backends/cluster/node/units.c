@@ -119,10 +119,7 @@ static void add_news(const struct news *one)
 	bool first;
 
 	pthread_mutex_lock(&news.lock);
-	if (news.n == news.room) {
-		news.room = news.room ? 2 * news.room : 64;
-		news.v = adsm_node_memory(news.v, news.room * sizeof(*news.v));
-	}
+	news.v = adsm_node_grow(news.v, news.n, &news.room, sizeof(*news.v));
 	first = !news.n;
 	news.v[news.n++] = *one;
 	pthread_mutex_unlock(&news.lock);
@@ -195,16 +192,14 @@ static size_t find_waits(struct adsm_once_table *table, struct entry *ret_entrie
 static void tell(void)
 {
 	static struct entry waits[ADSM_ONCE_SLOTS];
-	struct adsm_once_table *table;
+	struct adsm_once_table *table = adsm_device_once_table();
 	uint32_t crew;
 	size_t n;
-	int device;
 
-	table = adsm_device_once_table(&device);
 	if (!table)
 		return;
 	/* The order is important: what a thread set is reported before its wait or its end. */
-	crew = atomic_load(&table->running[device]);
+	crew = atomic_load(&table->running[adsm_device_once_number()]);
 	n = find_waits(table, waits);
 	put_all_news();
 	for (size_t i = 0; i < n; i++)
@@ -221,7 +216,6 @@ static void take_unit(const struct entry *entry, const void *bytes)
 {
 	const struct adsm_kernel_once *once = adsm_device_once_find(entry->address);
 	struct adsm_once_shared *shared;
-	int device;
 
 	if (entry->unit >= once->count || entry->size != once->size)
 		adsm_comm_fail("node 0 sent an invalid unit of a write-once object");
@@ -232,15 +226,14 @@ static void take_unit(const struct entry *entry, const void *bytes)
 	if (adsm_once_fresh(shared, entry->unit))
 		return;
 	memcpy((char *)once->data + entry->unit * once->size, bytes, once->size);
-	adsm_once_set(adsm_device_once_table(&device), shared, entry->address, entry->unit);
+	adsm_once_set(adsm_device_once_table(), shared, entry->address, entry->unit);
 }
 
 static void take_verdict(const struct entry *entry)
 {
 	struct adsm_once_note note;
 	uint32_t number = 0;
-	int device;
-	struct adsm_once_table *table = adsm_device_once_table(&device);
+	struct adsm_once_table *table = adsm_device_once_table();
 
 	if (adsm_once_note_new(table, entry->slot % ADSM_ONCE_SLOTS, &number, &note) && number == entry->number)
 		adsm_once_judge(table, entry->slot % ADSM_ONCE_SLOTS, &note, entry->error);
@@ -337,8 +330,7 @@ static void look_at_wants(struct adsm_once_table *table)
 /* Wakes this node when any thread sets a unit, while a thread of another node waits. */
 static void *listen(void *arg)
 {
-	int device;
-	struct adsm_once_table *table = adsm_device_once_table(&device);
+	struct adsm_once_table *table = adsm_device_once_table();
 
 	for (;;) {
 		uint32_t rung = atomic_load(&table->rung);
@@ -363,12 +355,11 @@ static void take_set(int from, const struct entry *entry, const void *bytes)
 	const struct adsm_kernel_once *once = find_unit(from, entry);
 	struct adsm_once_shared *shared = adsm_device_once_shared(once);
 	char text[ADSM_PROCESS_TEXT], place[96];
-	int device;
 	int ret = adsm_once_fresh(shared, entry->unit);
 
 	if (!ret) {
 		memcpy((char *)once->data + entry->unit * once->size, bytes, once->size);
-		ret = adsm_once_set(adsm_device_once_table(&device), shared, entry->address, entry->unit);
+		ret = adsm_once_set(adsm_device_once_table(), shared, entry->address, entry->unit);
 	}
 	for (size_t i = 0; i < units.n_wants; i++)
 		units.wants[i].brought |= units.wants[i].node == from && units.wants[i].once == once &&
@@ -387,14 +378,12 @@ static void take_want(int from, const struct entry *entry)
 {
 	const struct adsm_kernel_once *once = find_unit(from, entry);
 	struct adsm_once_note note = { .address = entry->address, .unit = entry->unit, .where = entry->block,
-				       .thread = entry->thread, .node = (uint64_t)from + 1 };
-	struct adsm_once_table *table = adsm_device_once_table(&note.device);
+				       .thread = entry->thread, .node = (uint64_t)from + 1,
+				       .device = adsm_device_once_number() };
+	struct adsm_once_table *table = adsm_device_once_table();
 	struct want *want;
 
-	if (units.n_wants == units.room) {
-		units.room = units.room ? 2 * units.room : 64;
-		units.wants = adsm_node_memory(units.wants, units.room * sizeof(*units.wants));
-	}
+	units.wants = adsm_node_grow(units.wants, units.n_wants, &units.room, sizeof(*units.wants));
 	if (!units.listens && adsm_pool_thread(listen))
 		adsm_comm_fail("the thread that waits for units cannot be started");
 	units.listens = true;
@@ -416,21 +405,17 @@ static void note_failure(int error, const void *text, size_t size)
 
 static void take_crew(int from, uint32_t crew)
 {
-	int device;
-	struct adsm_once_table *table = adsm_device_once_table(&device);
+	struct adsm_once_table *table = adsm_device_once_table();
 
 	if (table)
-		atomic_fetch_add(&table->elsewhere[device], crew - units.crews[from]);
+		atomic_fetch_add(&table->elsewhere[adsm_device_once_number()], crew - units.crews[from]);
 	units.crews[from] = crew;
 }
 
 static void take_failed(int from, const struct entry *entry)
 {
-	int device;
-	struct adsm_once_table *table = adsm_device_once_table(&device);
-
-	adsm_once_fail(adsm_device_once_shared(find_unit(from, entry)), device, entry->error);
-	adsm_once_wake_all(table);
+	adsm_once_fail(adsm_device_once_shared(find_unit(from, entry)), adsm_device_once_number(), entry->error);
+	adsm_once_wake_all(adsm_device_once_table());
 }
 
 /* ---- letters */
@@ -469,9 +454,8 @@ static bool take(int from, const struct entry *entry, const void *bytes)
 void adsm_units_letter(const struct adsm_letter *letter)
 {
 	size_t at = 0;
-	int device;
 
-	if (!adsm_device_once_table(&device) || (!adsm_comm.rank && !units.kernel))
+	if (!adsm_device_once_table() || (!adsm_comm.rank && !units.kernel))
 		adsm_comm_fail("node %d sent a message about units, but no kernel uses write-once objects",
 			       letter->from);
 	while (at < letter->size) {
@@ -481,21 +465,15 @@ void adsm_units_letter(const struct adsm_letter *letter)
 			adsm_comm_fail("node %d sent a message about units of unknown kind", letter->from);
 	}
 	if (!adsm_comm.rank && units.n_wants)
-		look_at_wants(adsm_device_once_table(&device));
+		look_at_wants(adsm_device_once_table());
 }
 
 void adsm_units_look(void)
 {
-	int device;
-
-	if (adsm_comm.rank) {
+	if (adsm_comm.rank)
 		tell();
-	} else if (units.n_wants) {
-		struct adsm_once_table *table = adsm_device_once_table(&device);
-
-		if (atomic_load(&table->rung) != units.seen)
-			look_at_wants(table);
-	}
+	else if (units.n_wants && atomic_load(&adsm_device_once_table()->rung) != units.seen)
+		look_at_wants(adsm_device_once_table());
 }
 
 /* ---- launches */
@@ -517,14 +495,13 @@ void adsm_units_start(const char *place, struct adsm_process_shared *shared,
 
 void adsm_units_launch(const char *kernel, const uint32_t *crew)
 {
-	int device;
-	struct adsm_once_table *table = adsm_device_once_table(&device);
+	struct adsm_once_table *table = adsm_device_once_table();
 
 	units.kernel = kernel;
 	units.error = 0;
 	memset(units.streams, 0, sizeof(units.streams));
 	if (table)
-		atomic_store(&table->elsewhere[device], 0);
+		atomic_store(&table->elsewhere[adsm_device_once_number()], 0);
 	for (int r = 1; r < adsm_comm.n; r++) {
 		units.crews[r] = 0;
 		take_crew(r, crew[r]);
@@ -533,8 +510,7 @@ void adsm_units_launch(const char *kernel, const uint32_t *crew)
 
 int adsm_units_end(char ret_failure[ADSM_PROCESS_TEXT])
 {
-	int device;
-	struct adsm_once_table *table = adsm_device_once_table(&device);
+	struct adsm_once_table *table = adsm_device_once_table();
 
 	/* Waits whose threads did not wait for the answer. */
 	while (units.n_wants)

@@ -353,10 +353,14 @@ struct adsm_once_shared *adsm_device_once_shared(const struct adsm_kernel_once *
 	return ((const struct once *)once)->shared;
 }
 
-struct adsm_once_table *adsm_device_once_table(int *ret_device)
+struct adsm_once_table *adsm_device_once_table(void)
 {
-	*ret_device = device;
 	return table;
+}
+
+int adsm_device_once_number(void)
+{
+	return device;
 }
 
 int adsm_device_once_settle(void)

@@ -44,7 +44,8 @@ int adsm_device_once_answer(const struct adsm_process_request *request, int fd);
 const struct adsm_kernel_once *adsm_device_once_find(uint64_t address);
 /* The flags of an object that has units; the table, NULL before it exists, and the number of this device in it. */
 struct adsm_once_shared *adsm_device_once_shared(const struct adsm_kernel_once *once);
-struct adsm_once_table *adsm_device_once_table(int *ret_device);
+struct adsm_once_table *adsm_device_once_table(void);
+int adsm_device_once_number(void);
 /*
  * For a device with several processes: a launch begins, and no other one runs. Maps the objects that were requested,
  * and clears the errors of earlier calls.

@@ -38,14 +38,6 @@ static struct {
 	size_t n_servings, room_servings;
 } move;
 
-static void *grow(void *v, size_t n, size_t *room, size_t size)
-{
-	if (n < *room)
-		return v;
-	*room = *room ? 2 * *room : 64;
-	return adsm_node_memory(v, *room * size);
-}
-
 /* ---- in an exchange */
 
 /* Take the next piece of a list, from page @offset of run *@i on, as a datatype relative to the alias of page 0. */
@@ -76,7 +68,7 @@ static void take_piece(const struct adsm_runs *runs, size_t *i, uint64_t *offset
 
 static MPI_Request *new_request(void)
 {
-	move.requests = grow(move.requests, move.n, &move.room, sizeof(*move.requests));
+	move.requests = adsm_node_grow(move.requests, move.n, &move.room, sizeof(*move.requests));
 	return &move.requests[move.n++];
 }
 
@@ -136,7 +128,7 @@ void adsm_move_fetch(struct adsm_run run)
 {
 	struct fetch *fetch;
 
-	move.fetches = grow(move.fetches, move.n_fetches, &move.room_fetches, sizeof(*move.fetches));
+	move.fetches = adsm_node_grow(move.fetches, move.n_fetches, &move.room_fetches, sizeof(*move.fetches));
 	fetch = &move.fetches[move.n_fetches++];
 	fetch->run = run;
 	/* Answers come in the order of the requests. */
@@ -197,7 +189,7 @@ void adsm_move_serve(int to, struct adsm_run run)
 	struct serving *serving;
 
 	drop_served();
-	move.servings = grow(move.servings, move.n_servings, &move.room_servings, sizeof(*move.servings));
+	move.servings = adsm_node_grow(move.servings, move.n_servings, &move.room_servings, sizeof(*move.servings));
 	serving = &move.servings[move.n_servings++];
 	serving->bytes = adsm_node_memory(NULL, run.n * ADSM_PAGE_SIZE);
 	for (uint64_t i = 0; i < run.n; i++)

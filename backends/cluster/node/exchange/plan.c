@@ -195,9 +195,6 @@ void adsm_segments_add(struct adsm_segments *segments, struct adsm_segment segme
 			return;
 		}
 	}
-	if (segments->n == segments->room) {
-		segments->room = segments->room ? 2 * segments->room : 64;
-		segments->v = adsm_node_memory(segments->v, segments->room * sizeof(*segments->v));
-	}
+	segments->v = adsm_node_grow(segments->v, segments->n, &segments->room, sizeof(*segments->v));
 	segments->v[segments->n++] = segment;
 }

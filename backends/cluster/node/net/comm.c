@@ -131,10 +131,7 @@ static void post(struct body *body, size_t size, int to, enum adsm_tag tag)
 {
 	struct post *p;
 
-	if (comm.n == comm.room) {
-		comm.room = comm.room ? 2 * comm.room : 64;
-		comm.posts = adsm_node_memory(comm.posts, comm.room * sizeof(*comm.posts));
-	}
+	comm.posts = adsm_node_grow(comm.posts, comm.n, &comm.room, sizeof(*comm.posts));
 	p = &comm.posts[comm.n++];
 	p->body = body;
 	body->used++;

@@ -18,6 +18,20 @@ void *adsm_node_memory(void *data, size_t size)
 	return p;
 }
 
+void *adsm_node_grow(void *data, size_t n, size_t *room, size_t size)
+{
+	if (n >= *room) {
+		*room = *room ? 2 * *room : 64;
+		data = adsm_node_memory(data, *room * size);
+	}
+	return data;
+}
+
+void *adsm_node_table(size_t size)
+{
+	return memset(adsm_node_memory(NULL, size), 0, size);
+}
+
 static void make_room(struct adsm_runs *runs, size_t n)
 {
 	if (n <= runs->room)
@@ -135,9 +149,4 @@ uint64_t adsm_runs_pages(const struct adsm_run *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		pages += v[i].n;
 	return pages;
-}
-
-void *adsm_node_table(size_t size)
-{
-	return memset(adsm_node_memory(NULL, size), 0, size);
 }

@@ -28,6 +28,8 @@ uint64_t adsm_runs_pages(const struct adsm_run *v, size_t n);
 
 /* As realloc(). If there is no memory, the node ends with an error. */
 __attribute__((returns_nonnull)) void *adsm_node_memory(void *data, size_t size);
+/* Room for one more than @n elements of @size bytes, of which there is room for *@room now. */
+__attribute__((returns_nonnull)) void *adsm_node_grow(void *data, size_t n, size_t *room, size_t size);
 /* Zeroed, and never freed. */
 __attribute__((returns_nonnull)) void *adsm_node_table(size_t size);
 
