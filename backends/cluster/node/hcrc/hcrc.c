@@ -230,16 +230,11 @@ int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
  * releases of each node are in a queue.
  */
 
-static void reply(struct adsm_hcrc *hcrc, uint32_t to, struct adsm_hcrc_message message, const void *bytes)
-{
-	adsm_hcrc_send(hcrc, to, message, bytes);
-}
-
 /* Tell all nodes. Only the first failure counts. */
 static void fail(struct adsm_hcrc *hcrc, uint32_t error)
 {
 	for (uint32_t i = 0; i < hcrc->config.n_nodes && !hcrc->now->failed; i++)
-		reply(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAILED, .count = error }, NULL);
+		adsm_hcrc_send(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAILED, .count = error }, NULL);
 	hcrc->now->failed = true;
 }
 
@@ -268,7 +263,7 @@ static void send_with_notices(struct adsm_hcrc *hcrc, uint32_t node, struct adsm
 		entry->noticed &= ~adsm_hcrc_bit(node);
 	}
 	message.size = old->n * (uint32_t)sizeof(*old->at);
-	reply(hcrc, node, message, old->at);
+	adsm_hcrc_send(hcrc, node, message, old->at);
 	old->n = 0;
 }
 
@@ -298,7 +293,7 @@ static int on_ask(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *messag
 	}
 	if (answer.size && hcrc->config.fill)
 		hcrc->config.fill(hcrc->config.arg, message->page);
-	reply(hcrc, message->from, answer, answer.size ? adsm_hcrc_bytes(hcrc, message->page) : NULL);
+	adsm_hcrc_send(hcrc, message->from, answer, answer.size ? adsm_hcrc_bytes(hcrc, message->page) : NULL);
 	return 0;
 }
 
@@ -310,7 +305,7 @@ static int on_taken(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mess
 		return -EPROTO;
 	entry->moving = false;
 	while (entry->waiting)
-		reply(hcrc, adsm_hcrc_pop(&entry->waiting), (struct adsm_hcrc_message){ .kind = ADSM_HCRC_HOME,
+		adsm_hcrc_send(hcrc, adsm_hcrc_pop(&entry->waiting), (struct adsm_hcrc_message){ .kind = ADSM_HCRC_HOME,
 				.page = message->page, .node = message->from }, NULL);
 	return 0;
 }
@@ -376,11 +371,8 @@ static int on_lock(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *messa
 static void all_arrived(struct adsm_hcrc *hcrc)
 {
 	struct adsm_hcrc_now *now = hcrc->now;
-	uint32_t n_workers = 0;
 
-	for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
-		n_workers += hcrc->config.workers[i];
-	if (now->n_all_ended && now->n_all_ended != n_workers) {
+	if (now->n_all_ended && now->n_all_ended != n_all_workers(&hcrc->config)) {
 		/* Some workers have ended, so those at the barrier would wait forever. */
 		fail(hcrc, EDEADLK);
 		return;
@@ -431,7 +423,7 @@ static int on_update(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mes
 		return -EPROTO;
 	notice(hcrc, message->page, message->node);
 	if (message->lock == ADSM_HCRC_EARLY) {
-		reply(hcrc, message->node, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_EARLY_ACK,
+		adsm_hcrc_send(hcrc, message->node, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_EARLY_ACK,
 				.page = message->page, .count = message->count }, NULL);
 		return 0;
 	}
@@ -470,15 +462,6 @@ static int on_release(struct adsm_hcrc *hcrc, uint32_t number, const struct adsm
 	return 0;
 }
 
-/* ---- the end */
-
-static int on_done(struct adsm_hcrc *hcrc)
-{
-	if (++hcrc->now->n_done == hcrc->config.n_nodes)
-		hcrc->config.ended(hcrc->config.arg, 0);
-	return 0;
-}
-
 /* ---- can any worker continue? */
 
 void adsm_hcrc_probe(struct adsm_hcrc *hcrc)
@@ -490,7 +473,7 @@ void adsm_hcrc_probe(struct adsm_hcrc *hcrc)
 	now->n_unknown = hcrc->config.n_nodes;
 	now->running = now->probed_sent = now->probed_taken = 0;
 	for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
-		reply(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_PROBE }, NULL);
+		adsm_hcrc_send(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_PROBE }, NULL);
 }
 
 /*
@@ -541,7 +524,9 @@ int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message 
 		memcpy(adsm_hcrc_bytes(hcrc, message->page), bytes, hcrc->config.page_size);
 		return 0;
 	case ADSM_HCRC_DONE:
-		return on_done(hcrc);
+		if (++hcrc->now->n_done == hcrc->config.n_nodes)
+			hcrc->config.ended(hcrc->config.arg, 0);
+		return 0;
 	case ADSM_HCRC_STATE:
 		return on_state(hcrc, message);
 	case ADSM_HCRC_FAIL:

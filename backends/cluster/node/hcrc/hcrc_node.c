@@ -127,18 +127,23 @@ static void take(int from, const struct letter *letter, const void *bytes)
 			       message->kind, strerror(-ret));
 }
 
-/* Process messages to this node itself until there are no more. */
-static void take_own(void)
+static void take_all(struct queue *queue)
 {
 	struct letter letter;
 
+	for (size_t at = 0; at < queue->size; at += sizeof(letter) + letter.message.size) {
+		memcpy(&letter, queue->at + at, sizeof(letter));
+		take(letter.message.from, &letter, queue->at + at + sizeof(letter));
+	}
+	queue->size = 0;
+}
+
+/* Process messages to this node itself until there are no more. */
+static void take_own(void)
+{
 	while (node.own.size) {
 		swap(&node.own, &node.taken);
-		for (size_t at = 0; at < node.taken.size; at += sizeof(letter) + letter.message.size) {
-			memcpy(&letter, node.taken.at + at, sizeof(letter));
-			take(adsm_comm.rank, &letter, node.taken.at + at + sizeof(letter));
-		}
-		node.taken.size = 0;
+		take_all(&node.taken);
 	}
 }
 
@@ -180,14 +185,8 @@ static bool receive(void)
 /* Process letters that came before the task began on this node. */
 static void take_early(void)
 {
-	struct letter letter;
-
 	pthread_mutex_lock(&node.mutex);
-	for (size_t at = 0; at < node.early.size; at += sizeof(letter) + letter.message.size) {
-		memcpy(&letter, node.early.at + at, sizeof(letter));
-		take(letter.message.from, &letter, node.early.at + at + sizeof(letter));
-	}
-	node.early.size = 0;
+	take_all(&node.early);
 	take_own();
 	pthread_mutex_unlock(&node.mutex);
 }
@@ -335,7 +334,7 @@ static void leave(uint32_t worker)
 }
 
 /* *ret_slept, unless it is NULL: the request was not done immediately. */
-static int wait_or_sleep(uint32_t worker, bool *ret_slept)
+static int wait_for(uint32_t worker, bool *ret_slept)
 {
 	bool slept;
 	int status;
@@ -351,16 +350,11 @@ static int wait_or_sleep(uint32_t worker, bool *ret_slept)
 	return status;
 }
 
-static int wait_for(uint32_t worker)
-{
-	return wait_or_sleep(worker, NULL);
-}
-
 /* The request was invalid, which fails the task: wait until this node knows that. */
 static int fail(uint32_t worker, int error)
 {
 	adsm_hcrc_fail(node.hcrc, (uint32_t)-error);
-	return wait_for(worker);
+	return wait_for(worker, NULL);
 }
 
 int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
@@ -370,7 +364,7 @@ int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
 	if (ret)
 		return ret;
 	adsm_hcrc_read(node.hcrc, worker, page);
-	return wait_for(worker);
+	return wait_for(worker, NULL);
 }
 
 int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
@@ -380,7 +374,7 @@ int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
 	if (ret)
 		return ret;
 	adsm_hcrc_write(node.hcrc, worker, page, has);
-	return wait_for(worker);
+	return wait_for(worker, NULL);
 }
 
 int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep)
@@ -423,7 +417,7 @@ int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *r
 	ret = adsm_hcrc_acquire(node.hcrc, worker, lock);
 	if (ret)
 		return fail(worker, ret);
-	ret = wait_or_sleep(worker, &slept);
+	ret = wait_for(worker, &slept);
 	/*
 	 * n_grants counts the grants since the lock came to this node; it does not change while the worker holds the
 	 * lock.
@@ -442,7 +436,7 @@ int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
 	if (ret)
 		return ret;
 	ret = adsm_hcrc_release(node.hcrc, worker, lock);
-	return ret ? fail(worker, ret) : wait_for(worker);
+	return ret ? fail(worker, ret) : wait_for(worker, NULL);
 }
 
 int adsm_hcrc_node_barrier(uint32_t worker)
@@ -453,7 +447,7 @@ int adsm_hcrc_node_barrier(uint32_t worker)
 		return ret;
 	adsm_virtual_arrive(worker);
 	adsm_hcrc_barrier(node.hcrc, worker);
-	return wait_for(worker);
+	return wait_for(worker, NULL);
 }
 
 int adsm_hcrc_node_end(uint32_t worker)

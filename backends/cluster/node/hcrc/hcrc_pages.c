@@ -109,6 +109,14 @@ static size_t take_diff(struct adsm_hcrc *hcrc, uint32_t number)
 	return size;
 }
 
+static void send_diff_early(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	const size_t size = take_diff(hcrc, number);
+
+	if (size)
+		send_early(hcrc, number, size);
+}
+
 /* ---- frames: places for pages of other homes, in use or reserved */
 
 static void take_out(struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page)
@@ -138,18 +146,25 @@ static void touch(struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page)
 	put_first(hcrc, page);
 }
 
-void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t number)
+/* The page's frame becomes free. */
+static void give_up(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
-	const size_t size = take_diff(hcrc, number);
 
-	assert(page->valid && !page->asked && !is_home(hcrc, page));
-	if (size)
-		send_early(hcrc, number, size);
+	send_diff_early(hcrc, number);
 	take_out(hcrc, page);
 	page->valid = false;
 	page->right = ADSM_HCRC_NO_RIGHT;
-	hcrc->now->n_kept--;
+	if (!page->asked)
+		hcrc->now->n_kept--;
+}
+
+void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	const struct adsm_hcrc_page *page = &hcrc->pages[number];
+
+	assert(page->valid && !page->asked && !is_home(hcrc, page));
+	give_up(hcrc, number);
 	hcrc->counts.evicted++;
 }
 
@@ -168,23 +183,14 @@ static void make_room(struct adsm_hcrc *hcrc)
 void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
-	size_t size;
 
 	if (is_home(hcrc, page))
 		return;
 	notice(hcrc, number, page->readers);
 	if (page->asked)
 		page->stale = true;
-	if (!page->valid)
-		return;
-	size = take_diff(hcrc, number);
-	if (size)
-		send_early(hcrc, number, size);
-	take_out(hcrc, page);
-	page->valid = false;
-	page->right = ADSM_HCRC_NO_RIGHT;
-	if (!page->asked)
-		hcrc->now->n_kept--;
+	if (page->valid)
+		give_up(hcrc, number);
 }
 
 /* ---- workers */
@@ -215,13 +221,11 @@ static void ask(struct adsm_hcrc *hcrc, uint32_t number)
 		hcrc->now->n_kept++;
 	}
 	page->asked = write ? ADSM_HCRC_MAY_WRITE : ADSM_HCRC_MAY_READ;
-	if (page->home) {
+	if (page->home)
 		message.kind = write ? ADSM_HCRC_WRITE : ADSM_HCRC_READ;
-		adsm_hcrc_send(hcrc, page->home - 1u, message, NULL);
-	} else {
+	else
 		message.kind = write ? ADSM_HCRC_ASK_WRITE : ADSM_HCRC_ASK_READ;
-		adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, message, NULL);
-	}
+	adsm_hcrc_send(hcrc, page->home ? page->home - 1u : ADSM_HCRC_MANAGER, message, NULL);
 }
 
 /* Give the page to all workers that can get it now; request it for the others. */
@@ -340,13 +344,8 @@ void adsm_hcrc_flush(struct adsm_hcrc *hcrc, uint32_t lock)
 
 void adsm_hcrc_flush_early(struct adsm_hcrc *hcrc)
 {
-	for (uint32_t i = 0; i < hcrc->changed->n; i++) {
-		const uint32_t number = hcrc->changed->at[i];
-		const size_t size = take_diff(hcrc, number);
-
-		if (size)
-			send_early(hcrc, number, size);
-	}
+	for (uint32_t i = 0; i < hcrc->changed->n; i++)
+		send_diff_early(hcrc, hcrc->changed->at[i]);
 }
 
 /* ---- messages */
