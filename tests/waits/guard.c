@@ -32,8 +32,8 @@ static int protect(void *p, size_t size, enum adsm_prot prot)
 }
 
 STEP_HAS_NEVER
-STEP_NEVER(adsm_crash_opener)
-STEP_NEVER(adsm_crash_explain)
+bool (*adsm_crash_opener)(uintptr_t address);
+const char *(*adsm_crash_explain)(int signal, uint64_t address, const char *access);
 
 static bool was_freed(void *arg)
 {

@@ -12,12 +12,12 @@
 
 _Thread_local bool adsm_crash_in_kernel;
 void (*adsm_crash_place)(char *ret_text, size_t size);
+const char *(*adsm_crash_explain)(int signal, uint64_t address, const char *access);
+bool (*adsm_crash_opener)(uintptr_t address);
+uint32_t (*adsm_crash_locate)(uintptr_t instruction, uint64_t *ret_offset);
 
 static struct adsm_process_crash *_Atomic crash;
 static void (*when_written)(void);
-static const char *(*explainer)(int signal, uint64_t address, const char *access);
-static bool (*opener)(uintptr_t address);
-static uint32_t (*locator)(uintptr_t instruction, uint64_t *ret_offset);
 
 /* Does an instruction raise this signal, if no process sent it? */
 static bool is_raised(int sig)
@@ -39,6 +39,15 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 		strncpy(note->why, why, sizeof(note->why) - 1);
 }
 
+static _Noreturn void end_by(struct adsm_process_crash *note, int signal)
+{
+	if (note)
+		atomic_store(&note->signal, (uint32_t)signal);
+	if (note && when_written)
+		when_written();
+	_exit(128 + signal);
+}
+
 static void crashed(int sig, siginfo_t *info, void *context)
 {
 	struct adsm_process_crash *note = crash;
@@ -47,7 +56,7 @@ static void crashed(int sig, siginfo_t *info, void *context)
 	const bool is_access = sig == SIGSEGV && info->si_code > 0 &&
 		adsm_decode_fault(context, &instruction, &write);
 
-	if (is_access && opener && opener((uintptr_t)info->si_addr))
+	if (is_access && adsm_crash_opener && adsm_crash_opener((uintptr_t)info->si_addr))
 		return;
 	adsm_crash_alone();
 	if (note) {
@@ -61,31 +70,13 @@ static void crashed(int sig, siginfo_t *info, void *context)
 			adsm_crash_place(note->place, sizeof(note->place));
 		/* A signal that was sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
-		if (explainer && note->in_kernel && !note->sent)
-			say_why(note, explainer(sig, note->address, !is_access ? "an access" :
-						write ? "a store" : "a load"));
-		if (is_access && locator && note->in_kernel)
-			note->module = locator(instruction, &note->offset);
-		atomic_store(&note->signal, (uint32_t)sig);
-		if (when_written)
-			when_written();
+		if (adsm_crash_explain && note->in_kernel && !note->sent)
+			say_why(note, adsm_crash_explain(sig, note->address, !is_access ? "an access" :
+							 write ? "a store" : "a load"));
+		if (is_access && adsm_crash_locate && note->in_kernel)
+			note->module = adsm_crash_locate(instruction, &note->offset);
 	}
-	_exit(128 + sig);
-}
-
-void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address, const char *access))
-{
-	explainer = explain;
-}
-
-void adsm_crash_opener(bool (*open)(uintptr_t address))
-{
-	opener = open;
-}
-
-void adsm_crash_locate(uint32_t (*locate)(uintptr_t instruction, uint64_t *ret_offset))
-{
-	locator = locate;
+	end_by(note, sig);
 }
 
 void adsm_crash_now(int signal, uint64_t address, const char *why)
@@ -103,11 +94,8 @@ void adsm_crash_now(int signal, uint64_t address, const char *why)
 			adsm_crash_place(note->place, sizeof(note->place));
 		note->address = address;
 		say_why(note, why);
-		atomic_store(&note->signal, (uint32_t)signal);
-		if (when_written)
-			when_written();
 	}
-	_exit(128 + signal);
+	end_by(note, signal);
 }
 
 void adsm_crash_start(void)
@@ -136,15 +124,8 @@ void adsm_crash_take(const struct adsm_process_crash *other)
 
 	if (!note)
 		return;
-	note->in_kernel = other->in_kernel;
-	note->sent = other->sent;
-	note->sender = other->sender;
-	note->user = other->user;
-	note->module = other->module;
-	note->offset = other->offset;
-	note->address = other->address;
-	memcpy(note->place, other->place, sizeof(note->place));
-	memcpy(note->why, other->why, sizeof(note->why));
+	memcpy((char *)note + sizeof(note->signal), (const char *)other + sizeof(other->signal),
+	       sizeof(*note) - sizeof(note->signal));
 	atomic_store(&note->signal, atomic_load(&other->signal));
 }
 

@@ -12,6 +12,15 @@ extern _Thread_local bool adsm_crash_in_kernel;
  * description.
  */
 extern void (*adsm_crash_place)(char *ret_text, size_t size);
+/*
+ * Returns what a crash of a kernel means, a text that follows signal and address; NULL: nothing to add.
+ * @access: "a load", "a store" or "an access". Called in the signal handler, in the thread that crashed.
+ */
+extern const char *(*adsm_crash_explain)(int signal, uint64_t address, const char *access);
+/* Called first when a load or store faults. True: it has opened the memory, and the instruction runs again. */
+extern bool (*adsm_crash_opener)(uintptr_t address);
+/* Returns index + 1 of the module that contains an instruction, and the address in its file; 0: no module. */
+extern uint32_t (*adsm_crash_locate)(uintptr_t instruction, uint64_t *ret_offset);
 
 /* Catch all signals that would end this process and can be caught. */
 void adsm_crash_start(void);
@@ -21,15 +30,6 @@ void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void));
 void adsm_crash_alone(void);
 /* After adsm_crash_alone(): another process of the device has crashed, and its record is copied to the note. */
 void adsm_crash_take(const struct adsm_process_crash *other);
-/*
- * @explain returns what a crash of a kernel means, a text that follows signal and address; NULL: nothing to add.
- * @access: "a load", "a store" or "an access". Called in the signal handler, in the thread that crashed.
- */
-void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address, const char *access));
-/* @open is called first when a load or store faults. True: it has opened the memory, and the instruction runs again. */
-void adsm_crash_opener(bool (*open)(uintptr_t address));
-/* @locate returns index + 1 of the module that contains an instruction, and the address in its file; 0: no module. */
-void adsm_crash_locate(uint32_t (*locate)(uintptr_t instruction, uint64_t *ret_offset));
 /* The calling thread runs a kernel that did something forbidden: end as if it had crashed at @address. */
 void adsm_crash_now(int signal, uint64_t address, const char *why) __attribute__((noreturn));
 /* Give the calling thread a stack for the signal handler, because its own stack may have overflowed. */

@@ -78,8 +78,8 @@ void adsm_guard_start(struct adsm_live_shared *shared, void *p, size_t size)
 	adsm_live_start(&live, shared, size);
 	memory = (uintptr_t)p;
 	memory_size = size;
-	adsm_crash_opener(open_memory);
-	adsm_crash_explain(explain);
+	adsm_crash_opener = open_memory;
+	adsm_crash_explain = explain;
 }
 
 bool adsm_guard_is_on(void)

@@ -81,7 +81,7 @@ int adsm_serve_launches_by(struct adsm_process_shared *shared, unsigned n_thread
 
 int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
 {
-	adsm_crash_locate(adsm_code_locate);
+	adsm_crash_locate = adsm_code_locate;
 	return adsm_serve_launches_by(shared, n_threads, run_here);
 }
 

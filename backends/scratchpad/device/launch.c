@@ -299,6 +299,6 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	extra()->n_cores = n;
 	adsm_replay_start(extra(), geometry, &memory);
 	adsm_tasks_start(shared, geometry, task, &memory, n, on_wrong_address);
-	adsm_crash_explain(explain);
+	adsm_crash_explain = explain;
 	return adsm_serve_launches_by(shared, n, run_launch);
 }

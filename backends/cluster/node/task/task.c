@@ -78,7 +78,7 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 	adsm_images_start(&layout, words->task.page);
 	adsm_virtual_start(words->virtual);
 	adsm_workers_start(&layout, words->task.page, adsm_comm_wake);
-	adsm_crash_explain(adsm_workers_explain);
+	adsm_crash_explain = adsm_workers_explain;
 	return true;
 }
 
