@@ -51,6 +51,13 @@ static struct adsm_memory *inside_memory(struct adsm_memory *memory)
 	return memory ? ((struct wrap_memory *)memory)->inner : NULL;
 }
 
+/* A function that only calls that of the backend inside. */
+#define FORWARD(type, name, function, parameters, ...) \
+static type wrap_##name parameters \
+{ \
+	return inner->function(__VA_ARGS__); \
+}
+
 static void trace_event(const char *what, int ret, const struct adsm_device_event *event)
 {
 	if (event && !ret)
@@ -139,10 +146,7 @@ static void wrap_free(struct adsm_memory *memory)
 	free(memory);
 }
 
-static uint64_t wrap_memory_free(struct adsm_device *device)
-{
-	return inner->memory_free(inside(device));
-}
+FORWARD(uint64_t, memory_free, memory_free, (struct adsm_device *device), inside(device))
 
 static int wrap_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			  struct adsm_device_event *ret_event)
@@ -232,30 +236,16 @@ static int wrap_kernel_adopt(struct adsm_device *device, void *kernel, struct ad
 	return give_code(device, ret, code, ret_code);
 }
 
-static int wrap_module_names(struct adsm_code *code, char **ret_names)
-{
-	return inner->module_names(((struct wrap_code *)code)->inner, ret_names);
-}
-
-static int wrap_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max)
-{
-	return inner->kernel_params(((struct wrap_entry *)entry)->inner, ret_params, max);
-}
-
-static int wrap_native(struct adsm_device *device, struct adsm_native *ret_native)
-{
-	return inner->driver->native(inside(device), ret_native);
-}
-
-static int wrap_native_memory(struct adsm_memory *memory, void **ret_handle)
-{
-	return inner->driver->native_memory(inside_memory(memory), ret_handle);
-}
-
-static int wrap_use_context(void *context, void *device)
-{
-	return inner->driver->use_context(context, device);
-}
+FORWARD(int, module_names, module_names, (struct adsm_code *code, char **ret_names),
+	((struct wrap_code *)code)->inner, ret_names)
+FORWARD(int, kernel_params, kernel_params,
+	(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max),
+	((struct wrap_entry *)entry)->inner, ret_params, max)
+FORWARD(int, native, driver->native, (struct adsm_device *device, struct adsm_native *ret_native),
+	inside(device), ret_native)
+FORWARD(int, native_memory, driver->native_memory, (struct adsm_memory *memory, void **ret_handle),
+	inside_memory(memory), ret_handle)
+FORWARD(int, use_context, driver->use_context, (void *context, void *device), context, device)
 
 static int wrap_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			     struct adsm_memory **ret_memory)
@@ -267,10 +257,8 @@ static int wrap_memory_adopt(struct adsm_device *device, uint64_t address, size_
 	return give_memory(device, ret, memory, ret_memory);
 }
 
-static int wrap_queue_follow(struct adsm_device *device, void *queue)
-{
-	return inner->driver->queue_follow(inside(device), queue);
-}
+FORWARD(int, queue_follow, driver->queue_follow, (struct adsm_device *device, void *queue),
+	inside(device), queue)
 
 static int wrap_queue_join(struct adsm_device *device, void *const *queues, size_t n,
 			   struct adsm_device_event *ret_event)
@@ -399,75 +387,40 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 	return ret;
 }
 
-static int wrap_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns)
-{
-	return inner->event_elapsed(inside(device), event, ret_ns);
-}
-
-static int wrap_of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
-			  uint64_t *ret_start_ns)
-{
-	return inner->costs->of_launch(inside(device), event, ret_values, ret_start_ns);
-}
-
-static int wrap_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-			struct adsm_part_times *ret_times)
-{
-	return inner->costs->of_part(inside(device), event, i, ret_times);
-}
-
-static int wrap_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-			struct adsm_part_wait *ret_wait)
-{
-	return inner->costs->of_wait(inside(device), event, i, ret_wait);
-}
-
-static int wrap_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-			 struct adsm_part_moves *ret_moves)
-{
-	return inner->costs->of_moves(inside(device), event, i, ret_moves);
-}
-
-static bool wrap_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
-{
-	return inner->costs->part_name(inside(device), i, ret_name);
-}
-
-static void wrap_advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
-			char *ret_text, size_t size)
-{
-	inner->costs->advise(inside(device), kernel, costs, ret_text, size);
-}
-
-static int wrap_once_start(struct adsm_device *device, int index, int table_fd, size_t size)
-{
-	return inner->once->start(inside(device), index, table_fd, size);
-}
-
-static int wrap_once_memory(struct adsm_device *device, size_t size, int *ret_fd)
-{
-	return inner->once->memory(inside(device), size, ret_fd);
-}
-
-static void wrap_once_memory_free(struct adsm_device *device, size_t size)
-{
-	inner->once->memory_free(inside(device), size);
-}
-
-static int wrap_once_map(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset)
-{
-	return inner->once->map(inside(device), address, size, fd, offset);
-}
-
-static int wrap_once_add(struct adsm_device *device, const struct adsm_once_map *map)
-{
-	return inner->once->add(inside(device), map);
-}
-
-static void wrap_once_remove(struct adsm_device *device, uint64_t address, size_t size)
-{
-	inner->once->remove(inside(device), address, size);
-}
+FORWARD(int, event_elapsed, event_elapsed,
+	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns),
+	inside(device), event, ret_ns)
+FORWARD(int, of_launch, costs->of_launch,
+	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values, uint64_t *ret_start_ns),
+	inside(device), event, ret_values, ret_start_ns)
+FORWARD(int, of_part, costs->of_part,
+	(struct adsm_device *device, struct adsm_device_event event, unsigned i, struct adsm_part_times *ret_times),
+	inside(device), event, i, ret_times)
+FORWARD(int, of_wait, costs->of_wait,
+	(struct adsm_device *device, struct adsm_device_event event, unsigned i, struct adsm_part_wait *ret_wait),
+	inside(device), event, i, ret_wait)
+FORWARD(int, of_moves, costs->of_moves,
+	(struct adsm_device *device, struct adsm_device_event event, unsigned i, struct adsm_part_moves *ret_moves),
+	inside(device), event, i, ret_moves)
+FORWARD(bool, part_name, costs->part_name,
+	(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]), inside(device), i, ret_name)
+FORWARD(void, advise, costs->advise,
+	(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+	 char *ret_text, size_t size),
+	inside(device), kernel, costs, ret_text, size)
+FORWARD(int, once_start, once->start, (struct adsm_device *device, int index, int table_fd, size_t size),
+	inside(device), index, table_fd, size)
+FORWARD(int, once_memory, once->memory, (struct adsm_device *device, size_t size, int *ret_fd),
+	inside(device), size, ret_fd)
+FORWARD(void, once_memory_free, once->memory_free, (struct adsm_device *device, size_t size),
+	inside(device), size)
+FORWARD(int, once_map, once->map,
+	(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset),
+	inside(device), address, size, fd, offset)
+FORWARD(int, once_add, once->add, (struct adsm_device *device, const struct adsm_once_map *map),
+	inside(device), map)
+FORWARD(void, once_remove, once->remove, (struct adsm_device *device, uint64_t address, size_t size),
+	inside(device), address, size)
 
 static int wrap_status(struct adsm_device *device)
 {
