@@ -45,31 +45,17 @@ static bool has_extension(cl_device_id device, const char *name)
 
 /* ---- buffers: shared by ways that differ only in how they make buffers */
 
-/* Copy through a mapping: with some drivers this is faster, with others slower. */
-static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, const void *src, size_t size)
+/* Copy through a mapping: with some drivers this is faster, with others slower. @read: to @host, else from it. */
+static cl_int copy_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, void *host, size_t size, bool read)
 {
+	const cl_map_flags flags = read ? CL_MAP_READ : CL_MAP_WRITE_INVALIDATE_REGION;
 	cl_event event = NULL;
 	cl_int error;
-	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset, size,
-					     0, NULL, NULL, &error);
+	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, flags, offset, size, 0, NULL, NULL, &error);
 
 	if (error)
 		return error;
-	memcpy(p, src, size);
-	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
-	return adsm_cl_settle(queue, error, event);
-}
-
-static cl_int read_mapped(struct adsm_cl_queue *queue, void *dst, cl_mem buffer, size_t offset, size_t size)
-{
-	cl_event event = NULL;
-	cl_int error;
-	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_READ, offset, size, 0, NULL, NULL,
-					     &error);
-
-	if (error)
-		return error;
-	memcpy(dst, p, size);
+	memcpy(read ? host : p, read ? p : host, size);
 	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
 	return adsm_cl_settle(queue, error, event);
 }
@@ -78,7 +64,7 @@ static cl_int buffer_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *d
 			   size_t size, bool wait, cl_event *ret_event)
 {
 	if (wait && queue->device->write_mapped)
-		return write_mapped(queue, dst->buffer, offset, src, size);
+		return copy_mapped(queue, dst->buffer, offset, (void *)(uintptr_t)src, size, false);
 	return adsm_cl.clEnqueueWriteBuffer(queue->cl, dst->buffer, wait, offset, size, src, 0, NULL, ret_event);
 }
 
@@ -86,7 +72,7 @@ static cl_int buffer_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl
 			  size_t size, bool wait, cl_event *ret_event)
 {
 	if (wait && queue->device->read_mapped)
-		return read_mapped(queue, dst, src->buffer, offset, size);
+		return copy_mapped(queue, src->buffer, offset, dst, size, true);
 	return adsm_cl.clEnqueueReadBuffer(queue->cl, src->buffer, wait, offset, size, dst, 0, NULL, ret_event);
 }
 
@@ -128,16 +114,19 @@ static int buffer_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *me
 	return adsm_cl_error(device, error, "clCreateBuffer");
 }
 
+#define BUFFER_OPERATIONS \
+	.free = buffer_free, \
+	.write = buffer_write, \
+	.read = buffer_read, \
+	.copy = buffer_copy, \
+	.fill = buffer_fill, \
+	.set_arg = buffer_set_arg
+
 static const struct adsm_cl_way buffer_way = {
 	.name = "buffer",
 	.init = always,
 	.alloc = buffer_alloc,
-	.free = buffer_free,
-	.write = buffer_write,
-	.read = buffer_read,
-	.copy = buffer_copy,
-	.fill = buffer_fill,
-	.set_arg = buffer_set_arg,
+	BUFFER_OPERATIONS,
 };
 
 /* ---- for ways that must list all memory that a kernel may reach by addresses in data */
@@ -223,12 +212,7 @@ static const struct adsm_cl_way address_way = {
 	.name = "address",
 	.init = address_init,
 	.alloc = address_alloc,
-	.free = buffer_free,
-	.write = buffer_write,
-	.read = buffer_read,
-	.copy = buffer_copy,
-	.fill = buffer_fill,
-	.set_arg = buffer_set_arg,
+	BUFFER_OPERATIONS,
 	.set_place = address_set_place,
 	.set_reachable = address_set_reachable,
 };
@@ -274,6 +258,14 @@ static cl_int pointer_set_arg(struct adsm_cl_device *device, cl_kernel kernel, c
 {
 	return pointer_set_place(device, kernel, index, memory, 0);
 }
+
+#define POINTER_OPERATIONS \
+	.write = pointer_write, \
+	.read = pointer_read, \
+	.copy = pointer_copy, \
+	.fill = pointer_fill, \
+	.set_arg = pointer_set_arg, \
+	.set_place = pointer_set_place
 
 /* ---- usm */
 
@@ -324,12 +316,7 @@ static const struct adsm_cl_way usm_way = {
 	.init = usm_init,
 	.alloc = usm_alloc,
 	.free = usm_free,
-	.write = pointer_write,
-	.read = pointer_read,
-	.copy = pointer_copy,
-	.fill = pointer_fill,
-	.set_arg = pointer_set_arg,
-	.set_place = pointer_set_place,
+	POINTER_OPERATIONS,
 	.set_reachable = usm_set_reachable,
 };
 
@@ -371,12 +358,7 @@ static const struct adsm_cl_way svm_way = {
 	.init = svm_init,
 	.alloc = svm_alloc,
 	.free = svm_free,
-	.write = pointer_write,
-	.read = pointer_read,
-	.copy = pointer_copy,
-	.fill = pointer_fill,
-	.set_arg = pointer_set_arg,
-	.set_place = pointer_set_place,
+	POINTER_OPERATIONS,
 	.set_reachable = svm_set_reachable,
 };
 
