@@ -16,15 +16,6 @@
 
 /* ---- separate: where the driver puts them */
 
-static int separate_init(struct adsm_cuda_device *device, const char **ret_reason)
-{
-	return 0;
-}
-
-static void nothing_to_end(struct adsm_cuda_device *device)
-{
-}
-
 static CUresult separate_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted)
 {
 	CUresult error = adsm_cu.cuMemAlloc_v2(&memory->allocated, memory->base.size);
@@ -40,8 +31,6 @@ static void separate_free(struct adsm_cuda_device *device, struct adsm_cuda_mem 
 
 static const struct adsm_cuda_way separate_way = {
 	.name = "separate",
-	.init = separate_init,
-	.end = nothing_to_end,
 	.alloc = separate_alloc,
 	.free = separate_free,
 };
@@ -115,7 +104,6 @@ static const struct adsm_cuda_way view_way = {
 	.name = "view",
 	.dictates_address = true,
 	.init = view_init,
-	.end = nothing_to_end,
 	.alloc = view_alloc,
 	.free = separate_free,
 };
@@ -472,7 +460,7 @@ int adsm_cuda_way_choose(struct adsm_cuda_device *device)
 
 		if (asked != ADSM_CUDA_AUTO && asked != (enum adsm_cuda_memory)i)
 			continue;
-		ret = way->init(device, &reason);
+		ret = way->init ? way->init(device, &reason) : 0;
 		if (ret < 0)
 			return ret;
 		if (!ret) {

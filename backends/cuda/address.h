@@ -26,7 +26,7 @@ struct adsm_cuda_way {
 	const char *name;
 	bool given_address, dictates_address;
 	/* All functions are called with the device's context current. Returns 0; 1 if the device cannot do it, with a
-	 * reason; or a negative errno with adsm_fail(). */
+	 * reason; or a negative errno with adsm_fail(). init() and end() may be NULL. */
 	int (*init)(struct adsm_cuda_device *device, const char **ret_reason);
 	void (*end)(struct adsm_cuda_device *device);
 	CUresult (*alloc)(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted);

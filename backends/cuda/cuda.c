@@ -248,7 +248,7 @@ static void destroy(struct adsm_cuda_device *device)
 	adsm_cuda_pinner_end(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		adsm_cuda_queue_destroy(&device->queues[i]);
-	if (device->way)
+	if (device->way && device->way->end)
 		device->way->end(device);
 	adsm_cuda_leave(&scope);
 	release_context(device);

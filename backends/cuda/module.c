@@ -3,6 +3,7 @@
 #include "module.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,12 +87,9 @@ static char *make_options(const char *asked)
 {
 	const char *language = strstr(asked, "std=") ? "" : "--std=c++20 ";
 	const char *numbers = strstr(asked, "fmad") || strstr(asked, "use_fast_math") ? "" : "--fmad=false ";
-	size_t size = strlen(language) + strlen(numbers) + strlen(asked) + 1;
-	char *options = malloc(size);
+	char *options;
 
-	if (options)
-		adsm_format(options, size, "%s%s%s", language, numbers, asked);
-	return options;
+	return asprintf(&options, "%s%s%s", language, numbers, asked) < 0 ? NULL : options;
 }
 
 /* Load the source in a module of adsmcc. @embedded: the error of loading the module's PTX; 0: it has no PTX. */
@@ -177,6 +175,7 @@ static int load_image(struct adsm_driven_code *code, const struct adsm_image *im
 				 device->base.base.name);
 	}
 }
+
 int adsm_cuda_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code)
 {
 	return adsm_driven_module_load(device, image, sizeof(struct adsm_cuda_code), load_image, ret_code);
@@ -264,49 +263,33 @@ int adsm_cuda_kernel_get(struct adsm_code *code, const char *name, struct adsm_e
 /* A list of one name, with an empty name at the end. */
 static int list_one(const char *name, char **ret_names)
 {
-	size_t size = strlen(name) + 1;
-	char *names = calloc(1, size + 1);
-
-	if (!names)
-		return -ENOMEM;
-	memcpy(names, name, size);
-	*ret_names = names;
-	return 0;
+	return asprintf(ret_names, "%s%c", name, '\0') < 0 ? -ENOMEM : 0;
 }
 
 /* Call this in the device's context. The caller frees *@functions. If memory runs out, *ret_names stays NULL. */
 static CUresult list_functions(CUmodule module, CUfunction **functions, char **ret_names)
 {
-	size_t size = 1, at = 0;
 	const char *name;
-	unsigned n = 0;
 	CUresult error;
+	unsigned n = 0;
+	size_t size;
+	FILE *names;
 
 	error = adsm_cu.cuModuleGetFunctionCount(&n, module);
 	if (error)
 		return error;
 	*functions = calloc(n + 1, sizeof(**functions));
-	if (!*functions)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (n)
+	names = open_memstream(ret_names, &size);
+	if (*functions && n)
 		error = adsm_cu.cuModuleEnumerateFunctions(*functions, n, module);
-	for (unsigned i = 0; i < n && !error; i++) {
+	for (unsigned i = 0; *functions && names && i < n && !error; i++) {
 		error = adsm_cu.cuFuncGetName(&name, (*functions)[i]);
-		size += error ? 0 : strlen(name) + 1;
+		if (!error)
+			fwrite(name, 1, strlen(name) + 1, names);
 	}
-	if (error)
-		return error;
-	*ret_names = calloc(1, size);
-	for (unsigned i = 0; i < n && !error && *ret_names; i++) {
-		error = adsm_cu.cuFuncGetName(&name, (*functions)[i]);
-		if (!error) {
-			size_t length = strlen(name) + 1;
-
-			memcpy(*ret_names + at, name, length);
-			at += length;
-		}
-	}
-	return error ? error : *ret_names ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!names || fclose(names) || !*functions)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return error;
 }
 
 int adsm_cuda_module_names(struct adsm_code *base, char **ret_names)

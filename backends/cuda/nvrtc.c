@@ -78,16 +78,14 @@ static void *open_in(const char *folder, const char *below)
 static void *open_library(void)
 {
 	const char *toolkit = adsm_os_getenv("CUDA_PATH");
+	const char *const folders[] = { "/usr/local/cuda", toolkit && *toolkit ? toolkit : NULL };
 	void *library = open_in("", "");
 
-	if (!library)
-		library = open_in("/usr/local/cuda", "/lib64/");
-	if (!library)
-		library = open_in("/usr/local/cuda", "/lib/");
-	if (!library && toolkit && *toolkit)
-		library = open_in(toolkit, "/lib64/");
-	if (!library && toolkit && *toolkit)
-		library = open_in(toolkit, "/lib/");
+	for (size_t i = 0; i < N(folders) && folders[i] && !library; i++) {
+		library = open_in(folders[i], "/lib64/");
+		if (!library)
+			library = open_in(folders[i], "/lib/");
+	}
 	return library;
 }
 

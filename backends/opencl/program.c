@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,12 +34,9 @@ static char *make_options(struct adsm_cl_device *device, const struct adsm_image
 {
 	const char *ours = image->kind == ADSM_IMAGE_MODULE ? rounds(device) ? ROUNDED_OPTIONS : DIALECT_OPTIONS :
 		image->kind == ADSM_IMAGE_SOURCE ? SOURCE_OPTIONS : "";
-	size_t size = strlen(ours) + strlen(image->options) + 1;
-	char *options = malloc(size);
+	char *options;
 
-	if (options)
-		adsm_format(options, size, "%s%s", ours, image->options);
-	return options;
+	return asprintf(&options, "%s%s", ours, image->options) < 0 ? NULL : options;
 }
 
 /* The compiler failed: store a sentence with its log, and return an errno. */

@@ -101,11 +101,6 @@ static void buffer_free(struct adsm_cl_device *device, struct adsm_cl_memory *me
 	adsm_cl.clReleaseMemObject(memory->buffer);
 }
 
-static int always(struct adsm_cl_device *device)
-{
-	return 0;
-}
-
 static int buffer_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
 	cl_int error;
@@ -124,7 +119,6 @@ static int buffer_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *me
 
 static const struct adsm_cl_way buffer_way = {
 	.name = "buffer",
-	.init = always,
 	.alloc = buffer_alloc,
 	BUFFER_OPERATIONS,
 };
@@ -471,7 +465,7 @@ int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers)
 {
 	const struct adsm_cl_way *way = ways[adsm_opencl_options.memory];
 
-	if (way && way->init(device))
+	if (way && way->init && way->init(device))
 		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s does not support it; each device supports "
 				 "'buffer'", way->name, device->base.base.name);
 	use_way(device, way ? way : best_way(device, wants_buffers));

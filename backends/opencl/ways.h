@@ -16,7 +16,7 @@ struct adsm_cl_memory {
 
 struct adsm_cl_way {
 	const char *name;
-	/* Returns 0; 1 if the device cannot do it; or a negative errno with adsm_fail(). */
+	/* Returns 0; 1 if the device cannot do it; or a negative errno with adsm_fail(). init() may be NULL. */
 	int (*init)(struct adsm_cl_device *device);
 	int (*alloc)(struct adsm_cl_device *device, struct adsm_cl_memory *memory);
 	void (*free)(struct adsm_cl_device *device, struct adsm_cl_memory *memory);
