@@ -162,17 +162,14 @@ static int find_node(char **ret_path)
 
 static int cluster_probe(void)
 {
-	char *keeper, *node;
+	char *node;
 	int ret = find_node(&node);
 
 	if (ret)
 		return ret;
 	free(node);
-	ret = adsm_process_find_program(&keeper_kind, adsm_cluster_options.keeper, &keeper);
-	if (ret)
-		return ret;
-	free(keeper);
-	return 1;
+	ret = adsm_process_check_program(&keeper_kind, adsm_cluster_options.keeper);
+	return ret ? ret : 1;
 }
 
 /* ---- opening */
@@ -303,13 +300,12 @@ static int cluster_open(int index, const struct adsm_backend_config *config, str
 	}
 	device->node = node;
 	describe(device, config);
-	ret = adsm_process_open(&device->process, config);
+	ret = adsm_process_open(&device->process, config, ret_device);
 	if (!ret) {
 		shared_of(&device->process)->n_pages = config->arena_size / ADSM_PAGE_SIZE;
 		shared_of(&device->process)->n_nodes = adsm_cluster_options.nodes;
 		describe_nodes(&device->process);
 		device->node = NULL;
-		*ret_device = &device->process.base;
 	}
 	free(node);
 	return ret;

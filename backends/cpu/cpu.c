@@ -25,11 +25,8 @@ static const struct adsm_process_kind kind = {
 
 static int cpu_probe(void)
 {
-	char *program;
-	int ret = adsm_process_find_program(&kind, adsm_cpu_options.device, &program);
+	int ret = adsm_process_check_program(&kind, adsm_cpu_options.device);
 
-	if (!ret)
-		free(program);
 	return ret ? ret : adsm_cpu_options.devices ? (int)adsm_cpu_options.devices : 1;
 }
 
@@ -69,15 +66,11 @@ static void describe(struct adsm_process_device *process, int index)
 static int cpu_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
 {
 	struct adsm_process_device *device = adsm_process_new(sizeof(*device));
-	int ret;
 
 	if (!device)
 		return -ENOMEM;
 	describe(device, index);
-	ret = adsm_process_open(device, config);
-	if (!ret)
-		*ret_device = &device->base;
-	return ret;
+	return adsm_process_open(device, config, ret_device);
 }
 
 const struct adsm_backend adsm_backend_cpu = {

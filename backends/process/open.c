@@ -34,7 +34,8 @@ static void written(void *arg, const void *dst, size_t size)
 	device->kind->written(device, (size_t)((const uint8_t *)dst - device->memory), size);
 }
 
-int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config)
+int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config,
+		      struct adsm_device **ret_device)
 {
 	int memory_fd = config->arena_fd, ret;
 
@@ -61,6 +62,8 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 		close(memory_fd);
 	if (ret)
 		destroy(device);
+	else
+		*ret_device = &device->base;
 	return ret;
 }
 

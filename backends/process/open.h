@@ -14,7 +14,8 @@
  */
 void *adsm_process_new(size_t size);
 /* Start the process that @device describes. On failure the device is freed. */
-int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config);
+int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config,
+		      struct adsm_device **ret_device);
 void adsm_process_close(struct adsm_device *device);
 
 /* The functions that all such backends share: all of struct adsm_backend except probe() and open(). Needs stubs.h. */

@@ -87,6 +87,16 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	return ret;
 }
 
+int adsm_process_check_program(const struct adsm_process_kind *kind, const char *chosen)
+{
+	char *path;
+	int ret = adsm_process_find_program(kind, chosen, &path);
+
+	if (!ret)
+		free(path);
+	return ret;
+}
+
 /* Wait until there is an answer. Returns the result of poll(). */
 static int await_answer(struct adsm_process_device *device, int sock)
 {

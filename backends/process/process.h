@@ -96,6 +96,8 @@ struct adsm_process_device {
 
 /* @chosen: a file, or "". The caller frees the path, which is too large for the small stacks that threads may have. */
 int adsm_process_find_program(const struct adsm_process_kind *kind, const char *chosen, char **ret_path);
+/* The same without the path. */
+int adsm_process_check_program(const struct adsm_process_kind *kind, const char *chosen);
 /* Start the process, and the thread that watches it. @memory_fd: the file of device memory. */
 int adsm_process_start(struct adsm_process_device *device, int memory_fd);
 /* End both. Returns false if the process cannot be ended before this one; the thread then still uses the device. */

@@ -35,11 +35,8 @@ static const struct adsm_process_kind kind = {
 
 static int scratchpad_probe(void)
 {
-	char *program;
-	int ret = adsm_process_find_program(&kind, adsm_scratchpad_options.device, &program);
+	int ret = adsm_process_check_program(&kind, adsm_scratchpad_options.device);
 
-	if (!ret)
-		free(program);
 	return ret ? ret : 1;
 }
 
@@ -108,8 +105,6 @@ static void describe(struct scratchpad_device *device, const struct adsm_scratch
 	process->program = adsm_scratchpad_options.device;
 	process->argv = (char *const *)device->words;
 	process->extra = sizeof(struct adsm_scratchpad_shared);
-	for (int i = 0; i < 2; i++)
-		process->copies[i].link = (struct adsm_process_link){ 0, 0 };
 	write_words(device, g);
 }
 
@@ -119,7 +114,6 @@ static int scratchpad_open(int index, const struct adsm_backend_config *config, 
 	struct adsm_scratchpad_layout layout;
 	struct scratchpad_device *device;
 	char text[ADSM_PROCESS_TEXT];
-	int ret;
 
 	if (!adsm_scratchpad_lay_out(&g, &layout, text, sizeof(text)))
 		return adsm_fail(-EINVAL, "scratchpad: %s", text);
@@ -127,10 +121,7 @@ static int scratchpad_open(int index, const struct adsm_backend_config *config, 
 	if (!device)
 		return -ENOMEM;
 	describe(device, &g, &layout);
-	ret = adsm_process_open(&device->process, config);
-	if (!ret)
-		*ret_device = &device->process.base;
-	return ret;
+	return adsm_process_open(&device->process, config, ret_device);
 }
 
 const struct adsm_backend adsm_backend_scratchpad = {

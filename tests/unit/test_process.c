@@ -35,6 +35,8 @@ static void make_arena(void)
 	CHECK_OK(adsm_os_map(NULL, ARENA_SIZE, arena.arena_fd, 0, ADSM_PROT_RW, &arena.alias_base));
 }
 
+static struct adsm_device *opened;
+
 static struct adsm_process_device *describe(const struct adsm_process_kind *kind)
 {
 	struct adsm_process_device *device = adsm_process_new(sizeof(*device));
@@ -175,7 +177,7 @@ static void test_telling(void)
 {
 	struct adsm_process_device *device = describe(&telling);
 
-	CHECK_OK(adsm_process_open(device, &arena));
+	CHECK_OK(adsm_process_open(device, &arena, &opened));
 	for (size_t i = 0; i < EXTRA; i++)
 		CHECK_AT(device->shared->extra[i], i, 0);
 	test_memory(device);
@@ -250,7 +252,7 @@ static struct adsm_process_device *describe_kept(const char *how)
 
 static void test_refusal(const char *how, const char *says)
 {
-	CHECK_EQ(adsm_process_open(describe_kept(how), &arena), -ENODEV);
+	CHECK_EQ(adsm_process_open(describe_kept(how), &arena, &opened), -ENODEV);
 	CHECKF(!strcmp(adsm_last_error(), says), "%s", adsm_last_error());
 }
 
@@ -260,7 +262,7 @@ static void test_kept(const char *how, const char *says)
 	struct adsm_process_device *device = describe_kept(how);
 	pid_t child;
 
-	CHECK_OK(adsm_process_open(device, &arena));
+	CHECK_OK(adsm_process_open(device, &arena, &opened));
 	CHECK_OK(adsm_process_status(&device->base));
 	memcpy(&child, device->shared->extra, sizeof(child));
 	CHECK_OK(kill(child, SIGKILL));
