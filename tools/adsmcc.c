@@ -14,12 +14,9 @@
 #include <unistd.h>
 
 #include "adsm.h"
-#include "adsmcc_check.h"
 #include "adsmcc_compile.h"
-#include "adsmcc_flatten.h"
-#include "adsmcc_image.h"
-#include "adsmcc_scratchpad.h"
-#include "adsmcc_tokens.h"
+#include "adsmcc_link.h"
+#include "adsmcc_source.h"
 
 /* Write the list of files that @output was made of, as a rule for make. */
 static void write_dependencies(const char *path, const char *output)

@@ -6,11 +6,10 @@
  * harmless only if its target is obviously an ADSM_SHARED array of the same function. Code that is not understood
  * counts as an atomic. So no kernel that does atomics is missed.
  */
-#include "adsmcc_atomics.h"
 
 #include <string.h>
 
-#include "adsmcc_tokens.h"
+#include "adsmcc_source.h"
 
 /* A part of the text at file scope, up to a semicolon or the end of braces: for instance, a whole function. */
 struct chunk {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_check.c - finds code in kernels that a C compiler accepts, but that a GPU cannot run. */
-#include "adsmcc_check.h"
 
-#include "adsmcc_tokens.h"
+#include "adsmcc_source.h"
 
 #define error_at_token(i, ...) \
 	error_at(tokens[i].file, tokens[i].file_size, tokens[i].line, __VA_ARGS__)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_compile.c - makes a module of the text, by the C compiler and nvcc. */
 #include "adsmcc_compile.h"
-#include "adsmcc_atomics.h"
-#include "adsmcc_tokens.h"
-#include "adsmcc_variables.h"
+#include "adsmcc_source.h"
 
 #include <dirent.h>
 #include <errno.h>

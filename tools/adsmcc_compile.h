@@ -43,4 +43,16 @@ int run_tool(const struct list *argv, const struct text *input, struct text *ret
 /* Add an array in section @name with the bytes of @text and a NUL. */
 void add_section(struct text *source, const char *name, const struct text *text);
 
+/* ---- a module's code for cores with a local store, by clang and adsmcc-spaces (adsmcc_scratchpad.c) */
+
+/*
+ * Add this code to the module's @source, and what its kernels need of a local store. @dir: for temporary files. Returns
+ * 0, or the exit status of the tool that failed.
+ */
+int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
+/* The command of the clang whose LLVM adsmcc was built with; "": adsmcc was built without LLVM. */
+const char *find_clang(void);
+/* The path of adsmcc-spaces. If it is missing, adsmcc exits. */
+const char *find_spaces(void);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_flatten.c - makes one text without includes of a source file and all that it includes. */
-#include "adsmcc_flatten.h"
+#include "adsmcc_source.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_image.c - see adsmcc_image.h. The C compiler makes assembly of the text. make_global() changes that, and the
- * assembler gets it.
+ * adsmcc_image.c - makes an image of partitions. The C compiler makes assembly of the text. make_global() changes that,
+ * and the assembler gets it.
  */
-#include "adsmcc_image.h"
+#include "adsmcc_link.h"
 #include "adsmcc_compile.h"
 
 #include <errno.h>

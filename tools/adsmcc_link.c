@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_link.c - see adsmcc_link.h.
+ * adsmcc_link.c - the linker of images of partitions.
  *
  * A segment is a partition, or the resident part of the image (segment 0). It has its code, a copy of each constant
  * that the code loads, and a stub for each function in another segment that it calls. The program may keep the address

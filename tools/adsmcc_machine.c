@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_machine.c - see adsmcc_machine.h. */
-#include "adsmcc_machine.h"
+/* adsmcc_machine.c - instructions of x86-64 and aarch64 with relocations. */
+#include "adsmcc_link.h"
 
 #include <elf.h>
 #include <string.h>

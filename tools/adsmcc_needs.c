@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_needs.c - see adsmcc_needs.h. The code was made by adsmcc itself, so its form is not checked. */
-#include "adsmcc_needs.h"
+/*
+ * adsmcc_needs.c - computes from the code how much of a local store kernels need. The code was made by adsmcc itself,
+ * so its form is not checked.
+ */
+#include "adsmcc_source.h"
 
 #include <elf.h>
 #include <stdlib.h>

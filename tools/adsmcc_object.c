@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_object.c - see adsmcc_object.h. */
-#include "adsmcc_object.h"
+/* adsmcc_object.c - reads a relocatable object file. */
+#include "adsmcc_link.h"
 
 #include <elf.h>
 #include <string.h>

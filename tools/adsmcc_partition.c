@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_partition.c - see adsmcc_partition.h. */
-#include "adsmcc_partition.h"
+/* adsmcc_partition.c - decides which function is in which partition. */
+#include "adsmcc_link.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_reach.c - see adsmcc_reach.h. */
-#include "adsmcc_reach.h"
+/* adsmcc_reach.c - finds the sections of an object that an image needs, and the references between them. */
+#include "adsmcc_link.h"
 
 #include <stdarg.h>
 #include <stdio.h>

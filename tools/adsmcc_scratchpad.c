@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_scratchpad.c - see adsmcc_scratchpad.h. There are three steps. First, clang makes bitcode of the text. It is
- * optimised, so that it has few accesses to device memory. Second, adsmcc-spaces replaces these accesses by calls.
- * Third, clang makes code of the result. Loops are not vectorised, because data in the cache is in pieces. They are not
- * unrolled, because the code must fit into a local store.
+ * adsmcc_scratchpad.c - makes code for cores with a local store. There are three steps. First, clang makes bitcode of
+ * the text. It is optimised, so that it has few accesses to device memory. Second, adsmcc-spaces replaces these
+ * accesses by calls. Third, clang makes code of the result. Loops are not vectorised, because data in the cache is in
+ * pieces. They are not unrolled, because the code must fit into a local store.
  */
-#include "adsmcc_scratchpad.h"
+#include "adsmcc_compile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adsmcc_image.h"
-#include "adsmcc_needs.h"
+#include "adsmcc_link.h"
+#include "adsmcc_source.h"
 
 #define CLANG_COMPILER "clang"
 

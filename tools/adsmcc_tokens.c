@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_tokens.c - splits a text in C into words, numbers, strings and single characters. */
-#include "adsmcc_tokens.h"
+#include "adsmcc_source.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "adsmcc_flatten.h"
 
 struct token *tokens;
 bool partitions_said;

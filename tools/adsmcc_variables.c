@@ -5,13 +5,12 @@
  * into read-only memory. For const variables it knows that in more cases. So each variable that is left is declared
  * const for a test, and the module is compiled again.
  */
-#include "adsmcc_variables.h"
 
 #include <ctype.h>
 #include <elf.h>
 #include <string.h>
 
-#include "adsmcc_tokens.h"
+#include "adsmcc_source.h"
 
 /* The section of variables with ADSM_PER_NODE. */
 #define PER_NODE "adsm_per_node"

@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 #include "adsm.h"
-#include "adsmrun_elf.h"
-#include "adsmrun_files.h"
-#include "adsmrun_say.h"
+#include "adsmrun.h"
 #include "base/log.h"
 #include "observe/options.h"
 #include "start/options.h"

@@ -18,8 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "adsmrun_say.h"
-#include "adsmrun_elf.h"
+#include "adsmrun.h"
 
 #define SCRIPTS_MAX 5		/* limit of interpreters that are scripts, the same as the kernel's */
 

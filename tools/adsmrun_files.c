@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "adsmrun_files.h"
-#include "adsmrun_say.h"
+#include "adsmrun.h"
 #include "base/output.h"
 #include "observe/options.h"
 
