@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driven.h - what devices of a vendor's driver have in common: a device may be lost, operations of a queue are
- * numbered, and a launch has limits. Modules of such devices: driven_code.h.
+ * driven.h - what devices of a vendor's driver have in common: the driver's functions, the choice of devices; a device
+ * may be lost, operations of a queue are numbered, and a launch has limits. Modules of such devices: driven_code.h.
  */
 #ifndef ADSM_DRIVEN_H
 #define ADSM_DRIVEN_H
@@ -12,6 +12,22 @@
 
 #define ADSM_DRIVEN_PENDING 256		/* operations on a queue that may be outstanding */
 #define ADSM_DRIVEN_ARGS 64		/* of a launch */
+
+/* ---- opening the driver */
+
+struct adsm_driven_function {
+	const char *name;
+	size_t offset;			/* of its pointer, in the backend's struct of functions */
+	bool required;
+};
+
+/* Fill the struct of functions; one that is not required may be NULL there. NULL, or the first name that is missing. */
+const char *adsm_driven_functions(void *library, const struct adsm_driven_function *functions, size_t n,
+				  void *ret_struct);
+/* Is the word @part, @length bytes, empty, or the number @index, or contained in @text? Case is ignored. */
+bool adsm_driven_matches(const char *part, size_t length, const char *text, unsigned index);
+
+/* ---- devices */
 
 /* How an operation ended. */
 struct adsm_driven_end {

@@ -9,7 +9,7 @@
 #include "base/drivers.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "driven_open.h"
+#include "driven.h"
 #include "options.h"
 #include "base/os.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "driven_open.h"
 #include "launch.h"
 #include "list.h"
 #include "base/log.h"

@@ -13,7 +13,7 @@
 
 #include "cache.h"
 #include "base/log.h"
-#include "driven_open.h"
+#include "driven.h"
 #include "options.h"
 #include "base/os.h"
 

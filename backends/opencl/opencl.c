@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "behind.h"
-#include "driven_open.h"
 #include "launch.h"
 #include "list.h"
 #include "base/log.h"
