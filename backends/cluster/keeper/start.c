@@ -142,7 +142,7 @@ static int make_command(const struct adsm_cluster_start *start, const struct ads
 	*ret_command = NULL;
 	while (start->rest[n_rest])
 		n_rest++;
-	program = calloc(n_rest + N_OPTIONS, sizeof(*program));
+	program = calloc(n_rest + N_OWN + 1, sizeof(*program));
 	if (program) {
 		const char *const options[] = { start->program, "--connect", door->path, "--token", door->token,
 						"--nodes", n_nodes, "--arena", start->arena };
