@@ -47,7 +47,7 @@ const char *adsm_backend_broken(const struct adsm_backend *backend)
 	    has_empty(backend->driver, sizeof(*backend->driver)) ||
 	    has_empty(backend->costs, sizeof(*backend->costs)) ||
 	    has_empty(backend->once, sizeof(*backend->once)))
-		return "one of its function pointers is NULL";
+		return "one of its pointers is NULL";
 	return NULL;
 }
 

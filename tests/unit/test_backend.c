@@ -222,15 +222,15 @@ static void test_slots(void)
 	other.driver = &driver;
 	CHECK(!adsm_backend_broken(&other));
 	driver.queue_join = NULL;
-	CHECK(strstr(adsm_backend_broken(&other), "slot"));
+	CHECK(strstr(adsm_backend_broken(&other), "pointers is NULL"));
 	other = adsm_backend_cpu;
 	other.costs = &costs;
 	CHECK(!adsm_backend_broken(&other));
 	costs.of_part = NULL;
-	CHECK(strstr(adsm_backend_broken(&other), "slot"));
+	CHECK(strstr(adsm_backend_broken(&other), "pointers is NULL"));
 	other = adsm_backend_cpu;
 	other.status = NULL;
-	CHECK(strstr(adsm_backend_broken(&other), "slot"));
+	CHECK(strstr(adsm_backend_broken(&other), "pointers is NULL"));
 	other.version++;
 	CHECK(strstr(adsm_backend_broken(&other), "version"));
 }
