@@ -23,8 +23,7 @@
  *   device sees the bytes.
  * - A synchronous copy waits for no queue, except for earlier synchronous copies that returned before they were done.
  */
-#ifndef ADSM_BACKEND_H
-#define ADSM_BACKEND_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -447,5 +446,3 @@ const struct adsm_backend *adsm_backend_named(const char *name);
  *   -EINVAL   there is no such backend, it breaks the contract, or the plan of the wrapper is invalid
  */
 int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend, int *ret_n_devices);
-
-#endif

@@ -3,8 +3,7 @@
  * cache.h - compiled programs on disk: one file for each key. The file's name is the key's hash, and the file contains
  * the whole key. And the thread that compilers run on.
  */
-#ifndef ADSM_CACHE_H
-#define ADSM_CACHE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ void adsm_cache_key_add(struct adsm_cache_key *key, const void *data, size_t siz
  * long. Returns the result of @compile. Its error text becomes the caller's.
  */
 int adsm_compile_aside(int (*compile)(void *arg), void *arg);
-
-#endif

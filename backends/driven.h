@@ -3,8 +3,7 @@
  * driven.h - what devices of a vendor's driver have in common: the driver's functions, the choice of devices; a device
  * may be lost, operations of a queue are numbered, and a launch has limits. Modules of such devices: driven_code.h.
  */
-#ifndef ADSM_DRIVEN_H
-#define ADSM_DRIVEN_H
+#pragma once
 
 #include "backend.h"
 #include "base/log.h"
@@ -132,5 +131,3 @@ int adsm_driven_check(const struct adsm_driven *device, const struct adsm_launch
 /* The launch is on its way: its event, or wait for it where @ret_event is NULL. */
 int adsm_driven_launched(struct adsm_device *device, struct adsm_device_event event,
 			 struct adsm_device_event *ret_event);
-
-#endif

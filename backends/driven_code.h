@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* driven_code.h - modules that a vendor's driver has loaded, and their kernels. */
-#ifndef ADSM_DRIVEN_CODE_H
-#define ADSM_DRIVEN_CODE_H
+#pragma once
 
 #include "driven.h"
 
@@ -35,5 +34,3 @@ int adsm_driven_module_load(struct adsm_device *device, const struct adsm_image 
 int adsm_driven_kernel_get(struct adsm_code *code, const char *name, size_t size,
 			   int (*get)(struct adsm_driven_entry *entry, const char *name),
 			   struct adsm_entry **ret_entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list.h - the backends of this library, with their options, and the wrapper around any of them. */
-#ifndef ADSM_BACKEND_LIST_H
-#define ADSM_BACKEND_LIST_H
+#pragma once
 
 #include "backend.h"
 #include "base/options.h"
@@ -47,5 +46,3 @@ int adsm_wrap(const struct adsm_backend *inner, const char *plan, const struct a
 
 /* For the plan "unsafe": the number of operations that were called in the fault handler and must not be. */
 extern _Atomic unsigned adsm_wrap_unsafe_calls;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stubs.h - functions that a backend does not support: they fail with -ENOTSUP and a sentence. */
-#ifndef ADSM_STUBS_H
-#define ADSM_STUBS_H
+#pragma once
 
 #include "backend.h"
 
@@ -24,5 +23,3 @@ int adsm_no_queue_join(struct adsm_device *device, void *const *queues, size_t n
 /* For a backend that loads only modules of adsmcc, which describe themselves. */
 int adsm_no_module_names(struct adsm_code *code, char **ret_names);
 int adsm_no_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
-
-#endif

@@ -3,8 +3,7 @@
  * loan.h - memory lent for an argument: shared memory that a call reads or writes at one of its pointers. During the
  * call *argument is another place, with the same bytes; those that the call has changed go back.
  */
-#ifndef ADSM_LOAN_H
-#define ADSM_LOAN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void adsm_loans_end(struct adsm_loan *loans, size_t n);
 		result_ = call_;								\
 		adsm_loans_end(loans_, sizeof(loans_) / sizeof(*loans_));			\
 	} while (0)
-
-#endif

@@ -7,8 +7,7 @@
  * not concern shared memory, the wrapper behaves like libc's function, at the same speed. Results and errno are as in
  * libc in all cases.
  */
-#ifndef ADSM_REAL_H
-#define ADSM_REAL_H
+#pragma once
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -71,5 +70,3 @@ static inline int adsm_refuse(int error)
 	errno = error;
 	return -1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* symbols.h - functions of the libraries behind this one, found without dlsym(). */
-#ifndef ADSM_SYMBOLS_H
-#define ADSM_SYMBOLS_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool adsm_wrapper_is(const char *name);
  * library may be the one that asks.)
  */
 void *adsm_wrapper_of(const char *name, void *symbol);
-
-#endif

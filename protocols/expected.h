@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* expected.h - the first read after a call: where it is the same each time, the sync fetches it. For policies. */
-#ifndef ADSM_PROTOCOL_EXPECTED_H
-#define ADSM_PROTOCOL_EXPECTED_H
+#pragma once
 
 #include "protocol.h"
 
@@ -22,5 +21,3 @@ void adsm_expected_object(void *policy, struct adsm_notes *notes, int change);
 #define ADSM_EXPECTED \
 	.touched = adsm_expected_touched, .written = adsm_expected_written, .expected = adsm_expected_next, \
 	.synced = adsm_expected_synced
-
-#endif

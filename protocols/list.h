@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list.h - the protocols there are, their options, and the policies that a home has of them. */
-#ifndef ADSM_PROTOCOL_LIST_H
-#define ADSM_PROTOCOL_LIST_H
+#pragma once
 
 #include "base/options.h"
 #include "protocol.h"
@@ -44,5 +43,3 @@ struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool
 void adsm_policies_written(struct adsm_policies *policies);
 /* The next block to fetch after a sync by any protocol's policy, and how far its view is to be opened; or NULL. */
 struct adsm_block *adsm_policy_synced(struct adsm_policies *policies, uint8_t *ret_view);
-
-#endif

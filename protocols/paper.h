@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* paper.h - the states of the paper's protocols (paper §4.3, Figure 6), and the table that two of them share. */
-#ifndef ADSM_PROTOCOL_PAPER_H
-#define ADSM_PROTOCOL_PAPER_H
+#pragma once
 
 #include "protocol.h"
 
@@ -49,5 +48,3 @@ enum adsm_state {
 		[ADSM_EVENT_SYNC]	= ADSM_STEP(ADSM_DIRTY),						\
 	},													\
 }
-
-#endif

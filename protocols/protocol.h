@@ -27,8 +27,7 @@
  * - Bytes that only the CPU has are sent before the block leaves the states that send, except for CALL_OUT.
  * - A view is closed before a send, and before a call that may write.
  */
-#ifndef ADSM_PROTOCOL_H
-#define ADSM_PROTOCOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -199,5 +198,3 @@ struct adsm_block *adsm_policy_no_synced(void *policy, uint8_t *ret_view);
 	.object = adsm_policy_no_object, .touched = adsm_policy_no_touched, .written = adsm_policy_no_written, \
 	.expected = adsm_policy_no_expected, .synced = adsm_policy_no_synced
 #define ADSM_NO_POLICY ADSM_NO_EVICTION, ADSM_NO_EXPECTATION
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_compile.h - makes a module of the text, by the C compiler and nvcc. */
-#ifndef ADSMCC_COMPILE_H
-#define ADSMCC_COMPILE_H
+#pragma once
 
 #include "adsmcc_text.h"
 
@@ -54,5 +53,3 @@ int add_scratchpad(struct text *source, const struct text *text, const struct to
 const char *find_clang(void);
 /* The path of adsmcc-spaces. If it is missing, adsmcc exits. */
 const char *find_spaces(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * adsmcc_link.h - makes an image of partitions: reads an object file, decides what is in which partition, and links.
  */
-#ifndef ADSMCC_LINK_H
-#define ADSMCC_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -139,5 +138,3 @@ int compile_object(const char *compiler, struct list argv, const struct text *in
 /* Compile @text into the image @output, by @compiler with @options. Returns the compiler's exit status. */
 int compile_image(const char *compiler, const struct list *options, const struct text *text,
 		  const struct partition_options *partition, const char *output);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_source.h - what adsmcc finds in the source, and in the code that was made of it. */
-#ifndef ADSMCC_SOURCE_H
-#define ADSMCC_SOURCE_H
+#pragma once
 
 #include "adsmcc_text.h"
 
@@ -73,5 +72,3 @@ void warn_variables(const struct list *variables);
  * callee; the callee is "*" for a call by a pointer.
  */
 void find_needs(struct text *needs, const struct text *code, const struct text *calls);
-
-#endif

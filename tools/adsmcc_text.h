@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_text.h - lists, texts and errors of the kernel compiler. Memory is never freed, because a run is short. */
-#ifndef ADSMCC_TEXT_H
-#define ADSMCC_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void write_text(const struct text *text, const char *path);
 bool starts(const char *string, const char *prefix);
 /* The folder of the program that runs. NULL: errno has the error. */
 const char *own_folder(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmrun.h - the parts of the launcher. */
-#ifndef ADSMRUN_H
-#define ADSMRUN_H
+#pragma once
 
 #include <sys/types.h>
 #include <stdio.h>
@@ -50,5 +49,3 @@ void program_audit(const struct program *program);
  * folder as @library, or in its build folder. @ret_path: "" if there is none.
  */
 void program_find_mpi(const struct program *program, const char *library, char ret_path[PATH_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* describe.h - describes the nodes of a cluster in a sentence. */
-#ifndef ADSM_CLUSTER_DESCRIBE_H
-#define ADSM_CLUSTER_DESCRIBE_H
+#pragma once
 
 #include "shared.h"
 
@@ -10,5 +9,3 @@
  * uffd". Hosts that do not fit into the text are only counted.
  */
 void adsm_cluster_describe(const struct adsm_cluster_shared *shared, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ends.h - the two ends of a TCP connection: their addresses, and the user of an end on this machine. */
-#ifndef ADSM_CLUSTER_ENDS_H
-#define ADSM_CLUSTER_ENDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool adsm_cluster_end_is_own(const struct adsm_cluster_end *end);
  * Returns -1 if there is none, also if its process has closed it.
  */
 int64_t adsm_cluster_end_user(const struct adsm_cluster_end *end, const struct adsm_cluster_end *other);
-
-#endif

@@ -10,8 +10,7 @@
  * all nodes have started. A node accepts connections of processes of the same user on its machine. From other machines
  * it accepts those that begin with the cluster's key, which nodes send first.
  */
-#ifndef ADSM_CLUSTER_GATE_H
-#define ADSM_CLUSTER_GATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@
 bool adsm_cluster_all_here(void);
 /* For a node: call this before MPI_Init(). */
 void adsm_cluster_gate_start(void);
-
-#endif

@@ -4,8 +4,7 @@
  * in a card. Node 0 gathers the cards, sends them to the keeper's socket, and receives the application's descriptors.
  * The keeper checks the cards. Nodes of other versions send cards, too: so these formats must never change.
  */
-#ifndef ADSM_CLUSTER_JOIN_H
-#define ADSM_CLUSTER_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here);
  */
 int adsm_cluster_join(const char *path, const char *token, uint32_t n_nodes, const struct adsm_cluster_card *cards,
 		      char ret_why[ADSM_CLUSTER_WHY]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cluster/options.h - options of the cluster backend. */
-#ifndef ADSM_CLUSTER_OPTIONS_H
-#define ADSM_CLUSTER_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -32,5 +31,3 @@ struct adsm_cluster_options {
 };
 
 extern struct adsm_cluster_options adsm_cluster_options;
-
-#endif

@@ -4,8 +4,7 @@
  * the nodes are, the costs of launches, and which pages the application has changed since the last launch. Node and
  * application are built from the same version of this file and of shared.c.
  */
-#ifndef ADSM_CLUSTER_SHARED_H
-#define ADSM_CLUSTER_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -136,5 +135,3 @@ void adsm_cluster_touched(struct adsm_cluster_shared *shared, uint64_t first, ui
  */
 void adsm_cluster_collect(struct adsm_cluster_shared *shared,
 			  void (*take)(void *arg, uint64_t first, uint64_t n, bool allocated), void *arg);
-
-#endif

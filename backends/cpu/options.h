@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu/options.h - options of the cpu backend. */
-#ifndef ADSM_CPU_OPTIONS_H
-#define ADSM_CPU_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -19,5 +18,3 @@ struct adsm_cpu_options {
 };
 
 extern struct adsm_cpu_options adsm_cpu_options;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* address.h - where objects are. */
-#ifndef ADSM_CUDA_ADDRESS_H
-#define ADSM_CUDA_ADDRESS_H
+#pragma once
 
 #include "device.h"
 
@@ -35,5 +34,3 @@ struct adsm_cuda_way {
 
 /* Choose the way according to ADSM_CUDA_MEMORY. Sets device->way and what depends on it. */
 int adsm_cuda_way_choose(struct adsm_cuda_device *device);
-
-#endif

@@ -3,8 +3,7 @@
  * cu.h - the part of CUDA's driver interface that the library uses, declared again: neither building nor testing needs
  * the toolkit. Names and numbers are the driver's. Never include this together with <cuda.h>.
  */
-#ifndef ADSM_CU_H
-#define ADSM_CU_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -273,5 +272,3 @@ extern struct adsm_cu adsm_cu;
 int adsm_cu_open(void);
 /* Returns "CUDA_ERROR_…", or the number as text. The text is static. */
 const char *adsm_cu_error_name(CUresult error);
-
-#endif

@@ -6,8 +6,7 @@
  * signal handler of the application that interrupts the driver could wait for a lock that its own thread holds. Each
  * use of the driver is between adsm_cuda_enter() and adsm_cuda_leave(), which keep the thread's own current context.
  */
-#ifndef ADSM_CUDA_DEVICE_H
-#define ADSM_CUDA_DEVICE_H
+#pragma once
 
 #include "cu.h"
 #include "driven.h"
@@ -88,5 +87,3 @@ int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char 
 int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what);
 /* A description of an error after which each call with the context fails; NULL for other errors. */
 const char *adsm_cuda_loss(CUresult error);
-
-#endif

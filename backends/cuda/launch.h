@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h - structures of kernels and modules, and launches. */
-#ifndef ADSM_CUDA_LAUNCH_H
-#define ADSM_CUDA_LAUNCH_H
+#pragma once
 
 #include "device.h"
 #include "driven_code.h"
@@ -21,5 +20,3 @@ struct adsm_cuda_code {
 /* Free the memory of a module's constants. None of its launches may be outstanding. */
 void adsm_cuda_constants_destroy(struct adsm_cuda_code *code);
 int adsm_cuda_launch(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_device_event *ret_event);
-
-#endif

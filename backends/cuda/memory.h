@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.h - memory of a device, and copies. */
-#ifndef ADSM_CUDA_MEMORY_H
-#define ADSM_CUDA_MEMORY_H
+#pragma once
 
 #include "driven.h"
 
@@ -13,5 +12,3 @@ uint64_t adsm_cuda_memory_free(struct adsm_device *device);
 int adsm_cuda_run(struct adsm_device *device, const struct adsm_driven_operation *o,
 		  struct adsm_device_event *ret_event);
 int adsm_cuda_native_memory(struct adsm_memory *memory, void **ret_handle);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.h - images and kernels. */
-#ifndef ADSM_CUDA_MODULE_H
-#define ADSM_CUDA_MODULE_H
+#pragma once
 
 #include "backend.h"
 
@@ -11,5 +10,3 @@ int adsm_cuda_kernel_get(struct adsm_code *code, const char *name, struct adsm_e
 int adsm_cuda_module_names(struct adsm_code *code, char **ret_names);
 int adsm_cuda_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
 int adsm_cuda_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda/options.h - options of the cuda backend, and of the wrappers of its driver. */
-#ifndef ADSM_CUDA_OPTIONS_H
-#define ADSM_CUDA_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -21,5 +20,3 @@ struct adsm_cuda_options {
 };
 
 extern struct adsm_cuda_options adsm_cuda_options;
-
-#endif

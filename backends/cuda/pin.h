@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pin.h - pins the alias of objects. */
-#ifndef ADSM_CUDA_PIN_H
-#define ADSM_CUDA_PIN_H
+#pragma once
 
 #include "address.h"
 
@@ -13,5 +12,3 @@ void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memo
 /* No thread copies the object any more. */
 CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
 void adsm_cuda_pinner_end(struct adsm_cuda_device *device);
-
-#endif

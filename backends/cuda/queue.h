@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* queue.h - streams: the order of operations, and events. */
-#ifndef ADSM_CUDA_QUEUE_H
-#define ADSM_CUDA_QUEUE_H
+#pragma once
 
 #include "device.h"
 
@@ -30,5 +29,3 @@ int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event ev
 int adsm_cuda_queue_follow(struct adsm_device *device, void *stream);
 int adsm_cuda_queue_join(struct adsm_device *device, void *const *streams, size_t n,
 			 struct adsm_device_event *ret_event);
-
-#endif

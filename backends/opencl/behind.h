@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* behind.h - reads that follow a launch. Signals are blocked in all of these functions. */
-#ifndef ADSM_OPENCL_BEHIND_H
-#define ADSM_OPENCL_BEHIND_H
+#pragma once
 
 #include "device.h"
 
@@ -19,5 +18,3 @@ bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_mem
  * to them.
  */
 bool adsm_cl_behind_end(struct adsm_cl_device *device);
-
-#endif

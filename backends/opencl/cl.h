@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cl.h - OpenCL, found at run time: the ICD loader's functions, opened with dlopen(). */
-#ifndef ADSM_OPENCL_CL_H
-#define ADSM_OPENCL_CL_H
+#pragma once
 
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -43,5 +42,3 @@ int adsm_cl_open(void);
 
 /* Returns "CL_OUT_OF_RESOURCES"; an unknown code as a number, in a buffer of the thread. */
 const char *adsm_cl_error_name(cl_int error);
-
-#endif

@@ -5,8 +5,7 @@
  * The library calls the driver only with asynchronous signals blocked. Otherwise a signal handler of the application
  * that interrupts the driver, and waits for shared memory, could wait for a lock that its own thread holds.
  */
-#ifndef ADSM_OPENCL_DEVICE_H
-#define ADSM_OPENCL_DEVICE_H
+#pragma once
 
 #include "cl.h"
 #include "driven.h"
@@ -108,5 +107,3 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what);
 /* Get a property of a device as text; "" if the device does not have it. */
 void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size);
-
-#endif

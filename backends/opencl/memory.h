@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.h - memory of a device, and copies. */
-#ifndef ADSM_OPENCL_MEMORY_H
-#define ADSM_OPENCL_MEMORY_H
+#pragma once
 
 #include "device.h"
 
@@ -24,5 +23,3 @@ void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferre
  * still read them.
  */
 bool adsm_cl_deferred_end(struct adsm_cl_device *device);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl/options.h - options of the opencl backend. */
-#ifndef ADSM_OPENCL_OPTIONS_H
-#define ADSM_OPENCL_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -17,5 +16,3 @@ struct adsm_opencl_options {
 };
 
 extern struct adsm_opencl_options adsm_opencl_options;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* program.h - modules and kernels. */
-#ifndef ADSM_OPENCL_PROGRAM_H
-#define ADSM_OPENCL_PROGRAM_H
+#pragma once
 
 #include "cl.h"
 #include "driven_code.h"
@@ -24,5 +23,3 @@ int adsm_cl_kernel_get(struct adsm_code *code, const char *name, struct adsm_ent
 int adsm_cl_module_names(struct adsm_code *code, char **ret_names);
 int adsm_cl_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
 int adsm_cl_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
-
-#endif

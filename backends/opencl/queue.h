@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* queue.h - command queues: the order of operations, and events. */
-#ifndef ADSM_OPENCL_QUEUE_H
-#define ADSM_OPENCL_QUEUE_H
+#pragma once
 
 #include "device.h"
 
@@ -21,5 +20,3 @@ void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old)
 int adsm_cl_queue_end(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int error, cl_event event,
 		     const char *what, uint64_t *ret_seq);
 int adsm_cl_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ways.h - the ways to store objects on a device. */
-#ifndef ADSM_OPENCL_WAYS_H
-#define ADSM_OPENCL_WAYS_H
+#pragma once
 
 #include "device.h"
 
@@ -51,5 +50,3 @@ int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers);
 void adsm_cl_way_with_buffers(struct adsm_cl_device *device);
 /* Measure which kind of copies is faster. */
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
-
-#endif

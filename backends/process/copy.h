@@ -3,8 +3,7 @@
  * copy.h - the copy engine of a device process. It copies bytes between the CPU's memory and device memory, which this
  * process maps, too: in the calling thread, or on one thread for each direction.
  */
-#ifndef ADSM_PROCESS_COPY_H
-#define ADSM_PROCESS_COPY_H
+#pragma once
 
 #include "base/os.h"
 #include "shared.h"
@@ -45,5 +44,3 @@ int adsm_process_copy_submit(struct adsm_process_copy_queue *queue, const struct
 			 uint64_t *ret_seq);
 /* End the thread after its current copy. */
 void adsm_process_copy_finish(struct adsm_process_copy_queue *queue);
-
-#endif

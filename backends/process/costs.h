@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process/costs.h - the costs of tasks that a device process counts. */
-#ifndef ADSM_PROCESS_COSTS_H
-#define ADSM_PROCESS_COSTS_H
+#pragma once
 
 #include "backend.h"
 
@@ -28,5 +27,3 @@ struct adsm_process_locks { uint64_t n, waits, wait_ns, work_ns; };
 	(values)[KIND##_LOCKS], (values)[KIND##_LOCK_WAITS], (values)[KIND##_LOCK_WAIT_NS], (values)[KIND##_WORK_NS] }
 void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, const struct adsm_process_locks *locks,
 			       char *ret_text, size_t size);
-
-#endif

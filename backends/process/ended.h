@@ -3,8 +3,7 @@
  * ended.h - how a device process ended. It is not a child of the application, so wait() does not tell: this is what the
  * system still knows.
  */
-#ifndef ADSM_PROCESS_ENDED_H
-#define ADSM_PROCESS_ENDED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text,
  * Describes a crash outside of kernels, from the note of the signal handler: "was ended by SIGTERM, which process …".
  */
 void adsm_process_how_crashed(const struct adsm_process_crash *crash, char *ret_text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h - launches of a device process, and its events: functions of struct adsm_backend. */
-#ifndef ADSM_PROCESS_LAUNCH_H
-#define ADSM_PROCESS_LAUNCH_H
+#pragma once
 
 #include "backend.h"
 
@@ -10,5 +9,3 @@ int adsm_process_launch(struct adsm_entry *entry, const struct adsm_launch *laun
 int adsm_process_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_process_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_process_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
-
-#endif

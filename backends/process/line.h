@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process/line.h - the source line where a kernel crashed. */
-#ifndef ADSM_PROCESS_LINE_H
-#define ADSM_PROCESS_LINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct adsm_process_line *adsm_process_line_begin(const void *image, size_t size
  * @line: NULL has no effect.
  */
 void adsm_process_line_end(struct adsm_process_line *line, char *ret_text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * live.h - which pages of device memory are allocated: one bit for each page, in the shared memory. The application
  * writes the bits, and the device reads them when a kernel touches a page. Allocated memory is called live.
  */
-#ifndef ADSM_PROCESS_LIVE_H
-#define ADSM_PROCESS_LIVE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_li
  * object at 0x…". The text is "" if the address is live, or if no memory is live.
  */
 void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address, char *ret_text, size_t size);
-
-#endif

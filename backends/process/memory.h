@@ -3,8 +3,7 @@
  * memory.h - memory of a device process: functions of struct adsm_backend, and device memory that is not the arena's
  * file.
  */
-#ifndef ADSM_PROCESS_MEMORY_H
-#define ADSM_PROCESS_MEMORY_H
+#pragma once
 
 #include "process.h"
 
@@ -24,5 +23,3 @@ int adsm_process_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_me
 		      size_t size, struct adsm_device_event *ret_event);
 int adsm_process_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		      struct adsm_device_event *ret_event);
-
-#endif

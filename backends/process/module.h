@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.h - modules that a device process has loaded, and their kernels: functions of struct adsm_backend. */
-#ifndef ADSM_PROCESS_MODULE_H
-#define ADSM_PROCESS_MODULE_H
+#pragma once
 
 #include "process.h"
 
@@ -15,5 +14,3 @@ struct adsm_process_entry {
 int adsm_process_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 void adsm_process_module_unload(struct adsm_code *code);
 int adsm_process_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* process/once.h - write-once objects, which the process of a device maps, too. */
-#ifndef ADSM_PROCESS_ONCE_H
-#define ADSM_PROCESS_ONCE_H
+#pragma once
 
 #include "backend.h"
 
 extern const struct adsm_once_ops adsm_process_once;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* open.h - opening and closing a device process, and the state that the application has of it. */
-#ifndef ADSM_PROCESS_OPEN_H
-#define ADSM_PROCESS_OPEN_H
+#pragma once
 
 #include "launch.h"
 #include "memory.h"
@@ -39,5 +38,3 @@ void adsm_process_close(struct adsm_device *device);
 	.event_wait = adsm_process_event_wait, \
 	.event_elapsed = adsm_process_event_elapsed, \
 	.status = adsm_process_status
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print.h - formats the output of a kernel's print. The format and its arguments are bytes that are not trusted. */
-#ifndef ADSM_PROCESS_PRINT_H
-#define ADSM_PROCESS_PRINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@
  * - -E2BIG: the text is longer than @size bytes.
  */
 int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args, char *ret_text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* process.h - a device that is a process of its own: that process, and the application's state of it. */
-#ifndef ADSM_PROCESS_PROCESS_H
-#define ADSM_PROCESS_PROCESS_H
+#pragma once
 
 #include "backend.h"
 #include "base/os.h"
@@ -108,5 +107,3 @@ void adsm_process_unmap(struct adsm_process_device *device);
 int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_request *request, const int *fds,
 		     int n_fds, struct adsm_process_reply *ret_reply);
 int adsm_process_status(struct adsm_device *device);
-
-#endif

@@ -4,8 +4,7 @@
  * one after the other (shared.h). All cores of a device share it. So it calls one function of the program at a time,
  * printed lines keep their order, and a core that gives no commands costs nothing.
  */
-#ifndef ADSM_PROCESS_SHADOW_H
-#define ADSM_PROCESS_SHADOW_H
+#pragma once
 
 #include "process.h"
 
@@ -16,5 +15,3 @@ int adsm_process_shadow_start(struct adsm_process_device *device);
  * still runs: it uses the shared memory, so the caller leaves that mapped.
  */
 bool adsm_process_shadow_stop(struct adsm_process_device *device);
-
-#endif

@@ -4,8 +4,7 @@
  * messages between them. Both are built from the same version of this file; the version number detects a device program
  * of another version.
  */
-#ifndef ADSM_PROCESS_SHARED_H
-#define ADSM_PROCESS_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -286,5 +285,3 @@ struct adsm_process_reply {
 int adsm_process_send(int sock, const void *data, size_t size, const int *fds, int n_fds);
 /* @fds: ADSM_PROCESS_MAX_FDS descriptors, -1 for each missing one; NULL: the caller expects none. */
 int adsm_process_receive(int sock, void *data, size_t size, int *fds);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* scratchpad/options.h - options of the scratchpad backend. */
-#ifndef ADSM_SCRATCHPAD_OPTIONS_H
-#define ADSM_SCRATCHPAD_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -20,5 +19,3 @@ struct adsm_scratchpad_options {
 };
 
 extern struct adsm_scratchpad_options adsm_scratchpad_options;
-
-#endif

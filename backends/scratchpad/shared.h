@@ -3,8 +3,7 @@
  * shared.h - the scratchpad device's part of the memory that the library and the device's program share, in
  * adsm_process_shared.extra: the costs of launches. Both are built from the same version of this file.
  */
-#ifndef ADSM_SCRATCHPAD_SHARED_H
-#define ADSM_SCRATCHPAD_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ struct adsm_scratchpad_shared {
 	struct adsm_sharings sharings;
 	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* one for each slot */
 };
-
-#endif

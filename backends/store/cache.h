@@ -7,8 +7,7 @@
  * Transfers are copies between the device's memory and the local store. Memory is accessed in words of 8 bytes, or in
  * single bytes if not all bytes are dirty. Each access is atomic, because other cores may write the other bytes.
  */
-#ifndef ADSM_SCRATCHPAD_CACHE_H
-#define ADSM_SCRATCHPAD_CACHE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -95,5 +94,3 @@ void adsm_cache_flush(struct adsm_cache *cache);
 void adsm_cache_drop(struct adsm_cache *cache, uint64_t address);
 /* The address in this process of @size bytes of device memory. An access outside of that calls wrong(). */
 uint8_t *adsm_cache_bytes(struct adsm_cache *cache, uint64_t address, uint64_t size, bool write);
-
-#endif

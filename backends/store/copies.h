@@ -6,8 +6,7 @@
  *
  * Where pages come from, and which other workers see stores, is decided by struct adsm_copies_below.
  */
-#ifndef ADSM_SCRATCHPAD_COPIES_H
-#define ADSM_SCRATCHPAD_COPIES_H
+#pragma once
 
 #include "adsm_scratchpad.h"
 #include "store/core.h"
@@ -138,5 +137,3 @@ struct adsm_copies_cores {
 int adsm_copies_make(struct adsm_copies_cores *cores, uint32_t n);
 /* Return the sums of the counts of the first @n cores. */
 struct adsm_copies_counts adsm_copies_sum(const struct adsm_copies_cores *cores, uint32_t n);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Kernels can write nothing else: a stack that overflows touches inaccessible memory.
  */
-#ifndef ADSM_SCRATCHPAD_CORE_H
-#define ADSM_SCRATCHPAD_CORE_H
+#pragma once
 
 #include "adsm_kernel.h"
 #include "cache.h"
@@ -51,5 +50,3 @@ void adsm_core_say_wrong(const char *what, const char *near, char *ret_text, siz
 /* Bytes of the local store that are used: its parts, and the stack that was used since the last adsm_core_paint(). */
 void adsm_core_paint(const struct adsm_core *core);
 uint64_t adsm_core_used(const struct adsm_core *core, const struct adsm_scratchpad_layout *layout);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* direct.h - atomic and volatile accesses, which use device memory itself. This core's cache then drops its copy. */
-#ifndef ADSM_SCRATCHPAD_DIRECT_H
-#define ADSM_SCRATCHPAD_DIRECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ uint64_t adsm_direct_swap(uint8_t *bytes, uint64_t size, uint64_t expected, uint
 uint64_t adsm_direct_atomic(struct adsm_store *store, uint64_t op, uint64_t address, uint64_t size, uint64_t value);
 uint64_t adsm_direct_exchange(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t expected,
 			      uint64_t value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* image.h - the code of a kernel module for cores with a local store, and whether a task fits into a local store. */
-#ifndef ADSM_STORE_IMAGE_H
-#define ADSM_STORE_IMAGE_H
+#pragma once
 
 #include "adsm_scratchpad.h"
 #include "base/module.h"
@@ -22,5 +21,3 @@ void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end);
 /* Does the task fit into the layout for tasks, with pages of @page bytes? If not, @ret_text says why. */
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,
 			  const struct adsm_store_needs *needs, char *ret_text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.h - the parts of a core's local store, which the library and the device's program compute in the same way. */
-#ifndef ADSM_SCRATCHPAD_LAYOUT_H
-#define ADSM_SCRATCHPAD_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ bool adsm_scratchpad_other(const struct adsm_scratchpad_geometry *own, unsigned 
 bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometry,
 				  const struct adsm_scratchpad_task *task, struct adsm_scratchpad_layout *ret_layout,
 				  char *ret_text, size_t size);
-
-#endif

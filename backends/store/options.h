@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* store/options.h - options of cores with a local store, for all backends that have them. */
-#ifndef ADSM_STORE_OPTIONS_H
-#define ADSM_STORE_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -23,5 +22,3 @@ static inline bool adsm_is_power(uint64_t n, uint64_t min, uint64_t max)
 
 /* A parser: a power of two within the row's limits, or "auto", which is 0. */
 int adsm_parse_power(const struct adsm_option *row, const char *text, uint64_t ret_value[2]);
-
-#endif

@@ -3,8 +3,7 @@
  * sharing.h - how the workers of tasks share pages, and advice for that. The device writes this memory, and the library
  * reads it: both are built from the same version of this file.
  */
-#ifndef ADSM_STORE_SHARING_H
-#define ADSM_STORE_SHARING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdatomic.h>
@@ -58,5 +57,3 @@ struct adsm_sharing_counts { uint64_t workers, given_up, falsely; };
 	{ (values)[KIND##_WORKERS], (values)[KIND##_GIVEN_UP], (values)[KIND##_SHARED_FALSELY] }
 void adsm_sharing_advise(const struct adsm_sharings *sharings, const char *task,
 			 const struct adsm_sharing_counts *counts, char *text, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * count and bytes. When more are needed, all spans become twice as long. Times are ticks of the processor's counter,
  * which one instruction reads: so partition_call.c can use this, too.
  */
-#ifndef ADSM_SCRATCHPAD_SPANS_H
-#define ADSM_SCRATCHPAD_SPANS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -80,5 +79,3 @@ static inline void adsm_spans_add(struct adsm_spans *spans, uint64_t first, uint
 	one->count++;
 	one->bytes += bytes;
 }
-
-#endif

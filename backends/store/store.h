@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* store.h - functions of struct adsm_store that any store can build on its read() and write(). */
-#ifndef ADSM_SCRATCHPAD_STORE_H
-#define ADSM_SCRATCHPAD_STORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ uint64_t adsm_store_get(struct adsm_store *store, uint64_t address, uint64_t siz
 void adsm_store_put(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t value);
 void adsm_store_move(struct adsm_store *store, uint64_t to, uint64_t from, uint64_t size);
 void adsm_store_fill(struct adsm_store *store, uint64_t to, uint64_t byte, uint64_t size);
-
-#endif

@@ -12,8 +12,7 @@
  *	seed=N		shifts or draws which operations fail, and chooses the delays
  *	unsafe		the device is not signal_safe; operations in the fault handler are reported
  */
-#ifndef ADSM_WRAP_PLAN_H
-#define ADSM_WRAP_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int adsm_wrap_step(enum adsm_wrap_op op);
 /* The same with adsm_fail(). */
 int adsm_wrap_step_or_fail(enum adsm_wrap_op op);
 bool adsm_wrap_is_lost(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* allocations.h - the table of the program's device memory that the library has made objects of. */
-#ifndef ADSM_CUDA_ALLOCATIONS_H
-#define ADSM_CUDA_ALLOCATIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void adsm_cuda_allocation_hand_out(CUdeviceptr p, size_t size);
 bool adsm_cuda_allocation_find(CUdeviceptr p, struct adsm_cuda_allocation *ret_allocation);
 /* The next allocation that begins above @p, freed or not. */
 bool adsm_cuda_allocation_next(CUdeviceptr p, struct adsm_cuda_allocation *ret_allocation);
-
-#endif

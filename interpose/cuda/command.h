@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* command.h - gives a command of the program to the driver, as a call of the library. */
-#ifndef ADSM_CUDA_COMMAND_H
-#define ADSM_CUDA_COMMAND_H
+#pragma once
 
 #include "cuda/cu.h"
 #include "driver/driver.h"
@@ -12,5 +11,3 @@ CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_driver_use 
 /* A command that may use every object of the current context. If there are none, or the stream is capturing, the driver
  * gets it directly: the commands of a capture run later, by cuGraphLaunch(). */
 CUresult adsm_cuda_unnamed(CUstream stream, int (*enqueue)(void *arg), void *arg);
-
-#endif

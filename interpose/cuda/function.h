@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* function.h - host functions of the program in streams. */
-#ifndef ADSM_CUDA_FUNCTION_H
-#define ADSM_CUDA_FUNCTION_H
+#pragma once
 
 #include "cuda/cu.h"
 
@@ -17,5 +16,3 @@ struct adsm_home;
 void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream);
 /* The home's context has ended: its host functions that have not run by now never will. */
 void adsm_cuda_functions_end(const struct adsm_home *home);
-
-#endif

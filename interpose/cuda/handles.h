@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* handles.h - finds the parameters of a kernel by the program's handle of it. */
-#ifndef ADSM_CUDA_HANDLES_H
-#define ADSM_CUDA_HANDLES_H
+#pragma once
 
 #include "cuda/cu.h"
 
@@ -19,5 +18,3 @@ struct adsm_cuda_layout {
 const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
 /* The program ends a context, which ends the functions there. */
 void adsm_cuda_forget_handles(CUcontext context);
-
-#endif

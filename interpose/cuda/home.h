@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* home.h - finds the home whose objects a command of the program may use; converts the library's errors to CUresult. */
-#ifndef ADSM_CUDA_HOME_H
-#define ADSM_CUDA_HOME_H
+#pragma once
 
 #include "driver/driver.h"
 #include "hook.h"
@@ -51,5 +50,3 @@ static inline CUstream adsm_cuda_stream(CUstream stream, bool per_thread)
 bool adsm_cuda_makes_objects(void);
 /* Converts a negative errno to a CUresult, and logs the error once for each errno. */
 CUresult adsm_cuda_result(int error);
-
-#endif

@@ -15,8 +15,7 @@
  * Variants whose names end in _ptds or _ptsz are for programs with a default stream per thread. If a function has a _v2
  * with 64-bit addresses, the first version, with 32-bit addresses, has no wrapper.
  */
-#ifndef ADSM_CUDA_HOOK_H
-#define ADSM_CUDA_HOOK_H
+#pragma once
 
 #include "cuda/cu.h"
 #include "real.h"
@@ -58,5 +57,3 @@ static inline void *adsm_cu_get(struct adsm_cu_entry *entry)
 }
 
 #define real_cu(function_) ((__typeof__(&(function_)))adsm_cu_get(&cu_##function_))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* others.h - device memory that other processes or devices can access. */
-#ifndef ADSM_CUDA_OTHERS_H
-#define ADSM_CUDA_OTHERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 bool adsm_cuda_context_is_open(CUcontext context);
 /* May other devices or the host access new memory of the pool? @pool: NULL is the device's current pool. */
 bool adsm_cuda_pool_is_open(CUmemoryPool pool, CUdevice device);
-
-#endif

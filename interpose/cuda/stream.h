@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stream.h - which streams are capturing. */
-#ifndef ADSM_CUDA_STREAM_H
-#define ADSM_CUDA_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 bool adsm_cuda_captures(void);
 /* Is the stream capturing, so that its commands are recorded and not run? True also if it cannot be asked. */
 bool adsm_cuda_capturing(CUstream stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sync.h - waiting for the driver's commands. */
-#ifndef ADSM_CUDA_SYNC_H
-#define ADSM_CUDA_SYNC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ CUresult adsm_cuda_wait(CUstream stream);
 bool adsm_cuda_is_pageable(CUdeviceptr p);
 /* Converts a negative errno to a CUresult. If the context has failed, the result is the driver's error. */
 CUresult adsm_cuda_failure(int error, CUstream stream);
-
-#endif

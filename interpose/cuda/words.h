@@ -5,8 +5,7 @@
  * Numbers and pointers are passed alike, in registers or words of the stack of their own. So a function all of whose
  * parameters are of these kinds may be written with words.
  */
-#ifndef ADSM_CUDA_WORDS_H
-#define ADSM_CUDA_WORDS_H
+#pragma once
 
 #include "loan.h"
 
@@ -30,5 +29,3 @@ typedef adsm_word word;
 #define WORDS_7 a, b, c, d, e, f, g
 #define WORDS_8 a, b, c, d, e, f, g, h
 #define WORDS_9 a, b, c, d, e, f, g, h, i
-
-#endif

@@ -10,8 +10,7 @@
  * go in registers, variadic or not, and nobody looks at more of them than there are: one type serves for all.
  * The wrappers get libc's names as assembler names, so that no header's prototype is in their way.
  */
-#ifndef ADSM_LIBC_ARGS_H
-#define ADSM_LIBC_ARGS_H
+#pragma once
 
 #include "args_sized.h"
 #include "range.h"
@@ -82,5 +81,3 @@ static inline __attribute__((always_inline)) long call(const struct shape *shape
 #define I(n, type) { INT_ARRAY, n, sizeof(type) }
 #define B(n) { BUFFER, n, 1 }
 #define R(n, rule) { SIZED, n, rule }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* args_sized.h - arguments of which another one, a command, says how much memory they mean. */
-#ifndef ADSM_LIBC_ARGS_SIZED_H
-#define ADSM_LIBC_ARGS_SIZED_H
+#pragma once
 
 /* How much a function's command means. */
 enum rule { BY_FCNTL, BY_PRCTL, BY_PTRACE, BY_SEMCTL, BY_QUOTACTL, BY_ARCH_PRCTL, BY_MINCORE };
@@ -10,5 +9,3 @@ enum rule { BY_FCNTL, BY_PRCTL, BY_PTRACE, BY_SEMCTL, BY_QUOTACTL, BY_ARCH_PRCTL
 
 /* Bytes that argument @i means, or SIZED_TEXT; 0: it means none. */
 long adsm_args_sized(enum rule rule, int i, int n, const long *args);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* range.h - memory arguments of system calls: whether they are shared, and how the system reaches them. */
-#ifndef ADSM_LIBC_RANGE_H
-#define ADSM_LIBC_RANGE_H
+#pragma once
 
 #include <limits.h>
 #include <sys/types.h>
@@ -116,5 +115,3 @@ static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
 	{ \
 		return adsm_range_shared(p, size) ? name##_shared arguments : real(name) arguments; \
 	}
-
-#endif

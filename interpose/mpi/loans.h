@@ -9,8 +9,7 @@
  * absolute addresses, cannot be lent. Then MPI gets the program's arguments; the library follows these accesses in
  * another way (docs/mpi.md).
  */
-#ifndef ADSM_MPI_LOANS_H
-#define ADSM_MPI_LOANS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -80,5 +79,3 @@ void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest);
 bool loans_give_up(MPI_Request *request);
 /* End the loans of requests that the program has freed and that have completed since. */
 void loans_look(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/sized.h - public structures that grow: their callers may be compiled with an older or a newer header. */
-#ifndef ADSM_SIZED_H
-#define ADSM_SIZED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int adsm_sized_check(const struct adsm_sized *sized, const void *ret, size_t roo
 
 /* Give @own as the answer: cut to @room bytes; fields that only the caller has become 0. */
 void adsm_sized_give(const struct adsm_sized *sized, const void *own, void *ret, size_t room);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/told.h - every public function that fails leaves an error text, also if the code below it set none. */
-#ifndef ADSM_TOLD_H
-#define ADSM_TOLD_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ static inline void *adsm_null_with(int error)
 	errno = -error;
 	return NULL;
 }
-
-#endif

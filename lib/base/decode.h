@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* base/decode.h - reads the ucontext_t of a signal. May run in its handler. */
-#ifndef ADSM_DECODE_H
-#define ADSM_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ uintptr_t adsm_decode_stack(const void *ucontext);
  * such as memcpy().
  */
 const uintptr_t *adsm_decode_caller(const void *ucontext);
-
-#endif

@@ -3,8 +3,7 @@
  * descriptors.h - the few descriptors that the library keeps. They have high numbers, out of the program's way, and are
  * verified at each use: programs close descriptors that they do not know, and then use the numbers for their own files.
  */
-#ifndef ADSM_DESCRIPTORS_H
-#define ADSM_DESCRIPTORS_H
+#pragma once
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -50,5 +49,3 @@ static inline bool adsm_fd_is_own(int fd)					/* [signal] */
 {
 	return fd >= atomic_load_explicit(&adsm_fd_lowest, memory_order_relaxed) && adsm_fd_next(fd) == fd;
 }
-
-#endif

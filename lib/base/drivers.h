@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* drivers.h - the address ranges of drivers' code. Drivers may touch shared memory while they hold locks that further
  * calls of them need. */
-#ifndef ADSM_DRIVERS_H
-#define ADSM_DRIVERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ void adsm_drivers_add(const void *function);
 bool adsm_drivers_have(const void *address);
 /* Is it in the C library's code? Works once a driver was added. */
 bool adsm_drivers_libc(const void *address);
-
-#endif

@@ -7,8 +7,7 @@
  * order. All words are little-endian; between the parts are only zeros, up to the alignment of code. Partition 0 is
  * what stays in the local store: functions that are in no partition, and constants that have an address.
  */
-#ifndef ADSM_IMAGE_H
-#define ADSM_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ static inline uint32_t adsm_image_machine(void)
 	return 0;
 #endif
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* log.h - one-line messages to standard error, and the last error of each thread as a sentence. */
-#ifndef ADSM_LOG_H
-#define ADSM_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -75,5 +74,3 @@ static inline char adsm_upper(char c)
 
 /* Bytes of the character that @text begins with, in UTF-8; 0: it begins with no valid character. */
 unsigned adsm_utf8_length(const char *text);
-
-#endif

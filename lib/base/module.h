@@ -11,8 +11,7 @@
  * - "adsm_needs": an array of struct adsm_store_needs (adsm_scratchpad.h), for that
  * - "adsm_partitions", optional: the code of "adsm_store" as an image of partitions
  */
-#ifndef ADSM_MODULE_H
-#define ADSM_MODULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ bool adsm_module_is_ptx(const void *image, size_t size);
 bool adsm_module_is_binary(const void *image, size_t size);
 /* Is this such a binary for CUDA devices? */
 bool adsm_module_is_cuda(const void *image, size_t size);
-
-#endif

@@ -8,8 +8,7 @@
  * looks whether the bucket counts sleepers. These steps have one order for all processes, so at least one of the two
  * threads sees the other.
  */
-#ifndef ADSM_BASE_ONCE_H
-#define ADSM_BASE_ONCE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -148,5 +147,3 @@ void adsm_once_judge(struct adsm_once_table *table, uint32_t slot, const struct 
 void adsm_once_wake_all(struct adsm_once_table *table);
 /* End the waits of a device whose process has ended. */
 void adsm_once_forget(struct adsm_once_table *table, int device);
-
-#endif

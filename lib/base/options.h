@@ -3,8 +3,7 @@
  * options.h - options: rows of name, default, help and parser, and the functions that read them. A row and its value
  * are in the room that uses the option; start/options.h has the list of all rows.
  */
-#ifndef ADSM_OPTIONS_H
-#define ADSM_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int adsm_parse_number(const struct adsm_option *row, const char *text, uint64_t 
 /* For other parsers. The first one reads digits, and moves *text behind them. */
 int adsm_scan_digits(const char **text, int base, uint64_t *ret_value);
 int adsm_scan_size(const char *text, uint64_t *ret_value);
-
-#endif

@@ -7,8 +7,7 @@
  * - Functions marked [signal] may run in the fault handler. They make raw system calls only, because libc's write() is
  *   a cancellation point, and libc's locks may be held by the interrupted code.
  */
-#ifndef ADSM_OS_H
-#define ADSM_OS_H
+#pragma once
 
 #include <assert.h>
 #include <pthread.h>
@@ -408,5 +407,3 @@ bool adsm_os_is_bypassed(void);
 bool adsm_os_is_linked(void);
 /* dlsym(). If there are wrappers, the function below their own dlsym(), which does not return wrappers. */
 extern void *(*_Atomic adsm_os_dlsym)(void *handle, const char *name);
-
-#endif

@@ -3,8 +3,7 @@
  * output.h - files that the library writes where an option says: reports, traces. Another user who may write into the
  * folder cannot redirect them by a link: each file is made under an unpredictable name, and then renamed.
  */
-#ifndef ADSM_OUTPUT_H
-#define ADSM_OUTPUT_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ bool adsm_output_is_new(const char *path);
 int adsm_output_make(const char *path, char ret_temporary[ADSM_OUTPUT_PATH_SIZE]);
 /* The same, but the file is renamed to @path already. */
 int adsm_output_replace(const char *path);
-
-#endif

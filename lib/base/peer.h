@@ -6,8 +6,7 @@
  * The system chooses the socket's name. The thread that answers has this name as a part of its own name, which all
  * processes can read and only its process can write. Both ends check which process is at the other end.
  */
-#ifndef ADSM_PEER_H
-#define ADSM_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool adsm_peer_runs(int pid);							/* [signal] */
  * known.
  */
 long adsm_peer_receive(int fd, void *data, size_t size, int pid);		/* [signal] */
-
-#endif

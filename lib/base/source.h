@@ -3,8 +3,7 @@
  * base/source.h - finds the line of a source file for an address of code. libdw reads the debug information, if it is
  * installed. Not in signal handlers. The functions below adsm_source_lock() need the mutex.
  */
-#ifndef ADSM_SOURCE_H
-#define ADSM_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void *adsm_source_add(void *session, const char *name, int fd, uint64_t bias, ui
 /* The name of the source file, and the number of the line; NULL: not known. */
 const char *adsm_source_line(void *file, uint64_t address, int *ret_number);
 const char *adsm_source_function(void *file, uint64_t address);
-
-#endif

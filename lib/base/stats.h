@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.h - the counters: always on, relaxed atomics, for each object and in total. */
-#ifndef ADSM_STATS_H
-#define ADSM_STATS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ extern struct adsm_counters adsm_total;
 
 void adsm_counters_read(const struct adsm_counters *counters, adsmStats *ret_stats);
 void adsm_counters_reset(struct adsm_counters *counters);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * syscall.h - direct system calls of Linux: no errno, no cancellation, no wrapper. For the files that implement os.h.
  */
-#ifndef ADSM_SYSCALL_H
-#define ADSM_SYSCALL_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -49,5 +48,3 @@ NO_SANITIZE static inline long sys6(long nr, long a, long b, long c, long d, lon
 	sys6((nr), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 /* A system call with up to six arguments; its result, or a negative errno. */
 #define sys(...) SYS_6(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
-
-#endif

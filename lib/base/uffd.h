@@ -6,8 +6,7 @@
  *
  * Views and sizes are whole pages. Functions return 0 or a negative errno; those marked [signal] may run in a handler.
  */
-#ifndef ADSM_UFFD_H
-#define ADSM_UFFD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct adsm_uffd_written { uint64_t start, end; };	/* addresses */
  */
 long adsm_uffd_collect(const struct adsm_uffd *uffd, uintptr_t start, uintptr_t end, struct adsm_uffd_written *runs,
 		       size_t n, uintptr_t *ret_end);
-
-#endif

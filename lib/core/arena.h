@@ -7,8 +7,7 @@
  * further mappings, and gives them back when it is closed. This holds only while all of the view has the same flags.
  * One flag differs: whether a range is in core files (adsm_arena_merge()).
  */
-#ifndef ADSM_ARENA_H
-#define ADSM_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ static inline void *adsm_arena_alias(uintptr_t address)
 {
 	return adsm_arena.alias + (address - adsm_arena.base);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Two orders hold everywhere: fill, then open; close, then drain. The library reads and writes objects only through the
  * alias.
  */
-#ifndef ADSM_BLOCK_H
-#define ADSM_BLOCK_H
+#pragma once
 
 #include "core/input.h"
 #include "core/object.h"
@@ -121,5 +120,3 @@ int adsm_object_sync(struct adsm_object *object);
  * the CPU had written some of the object without a fault. */
 int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,
 			     int (*write)(void *arg), void *arg);
-
-#endif

@@ -7,8 +7,7 @@
  * begins the change if bytes have to move, moves them, changes the view, and commits or aborts the change. The caller
  * holds the lock of the object's home; between begin and commit or abort it may give the lock away.
  */
-#ifndef ADSM_BLOCKS_H
-#define ADSM_BLOCKS_H
+#pragma once
 
 #include "protocol.h"
 
@@ -240,5 +239,3 @@ void adsm_blocks_leave(struct adsm_blocks *blocks);
 /* Check the invariants that hold whenever the lock is given back. Returns a text on the first one that is broken; NULL:
  * none is. */
 const char *adsm_blocks_broken(const struct adsm_blocks *blocks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cause.h - why bytes move: the action of the program that makes a thread open, fetch and send blocks. */
-#ifndef ADSM_CAUSE_H
-#define ADSM_CAUSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct adsm_cause {
 extern _Thread_local struct adsm_cause adsm_cause;
 
 void adsm_set_cause(enum adsm_why why, const void *where, const char *name);
-
-#endif

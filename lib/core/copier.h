@@ -3,8 +3,7 @@
  * copier.h - calls of the backend by another thread. A thread inside a fault or signal handler must not call a backend
  * that is not signal-safe. It queues a request here, and the copier (run/helpers.c) serves it.
  */
-#ifndef ADSM_COPIER_H
-#define ADSM_COPIER_H
+#pragma once
 
 #include "base/log.h"
 #include "core/home.h"
@@ -33,5 +32,3 @@ bool adsm_copier_serve(struct adsm_home *home);
  */
 extern uint64_t adsm_look_ns;
 #define ADSM_LOOKS 5
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* expected.h - fetches of what the CPU will probably access next, as the protocol's policy says. Lock held. */
-#ifndef ADSM_EXPECTED_H
-#define ADSM_EXPECTED_H
+#pragma once
 
 #include "core/object.h"
 
@@ -10,5 +9,3 @@ void adsm_note_written(struct adsm_object *object, bool told);
 /* After calls have ended, and not in a fault: fetch what the CPU will probably read next. Gives the lock away
  * meanwhile. */
 void adsm_fetch_expected(struct adsm_home *home);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * May run in signal handlers.
  */
-#ifndef ADSM_FRAME_H
-#define ADSM_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool adsm_frame_is_left(const struct adsm_frame *frame, uintptr_t stack);
  * @may_return: the code that jumps may be a context of its own, which continues later.
  */
 bool adsm_frame_is_left_by_jump(const struct adsm_frame *frame, uintptr_t stack, bool may_return);
-
-#endif

@@ -3,8 +3,7 @@
  * home.h - a device together with its objects: the lock, the running calls, the words that threads wait on, the list of
  * open objects.
  */
-#ifndef ADSM_HOME_H
-#define ADSM_HOME_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -153,5 +152,3 @@ static inline void adsm_home_notify(struct adsm_home *home)
 	if (atomic_load(&home->n_waiting))
 		adsm_os_wake(&home->tick, INT32_MAX, false);
 }
-
-#endif

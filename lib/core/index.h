@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* index.h - from an address to its object: two loads, no lock, any address of the process. */
-#ifndef ADSM_INDEX_H
-#define ADSM_INDEX_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ static inline struct adsm_object *adsm_index_find(uintptr_t address)
 	address &= ((uintptr_t)1 << ADSM_INDEX_SHIFT) - 1;
 	return atomic_load_explicit(&adsm_index_leaf_of(entry)->page[address / ADSM_PAGE_SIZE], memory_order_acquire);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * block leaves them out; the block then has holes, which sends leave out too. So nothing has to wait for an input,
  * which itself may take any time.
  */
-#ifndef ADSM_INPUT_H
-#define ADSM_INPUT_H
+#pragma once
 
 #include "core/object.h"
 
@@ -76,5 +75,3 @@ uint32_t adsm_inputs_after(const struct adsm_object *object, uint32_t b, uint32_
 
 /* An input has let go of these bytes: blocks where no other input has bytes have no holes any more. */
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
-
-#endif

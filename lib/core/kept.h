@@ -4,8 +4,7 @@
  * of the same size. Memory is kept if the driver is slow to free and allocate (caps.keeps), up to ADSM_KEEP bytes for
  * each device. place.c frees it. The mutex of objects.c serialises all of this except adsm_kept_size().
  */
-#ifndef ADSM_KEPT_H
-#define ADSM_KEPT_H
+#pragma once
 
 #include "core/arena.h"
 #include "core/home.h"
@@ -34,5 +33,3 @@ bool adsm_kept_take_oldest(const struct adsm_home *home, struct adsm_kept *ret_k
 const struct adsm_kept *adsm_kept_at(size_t i);
 /* Bytes that are kept for a home; any thread. */
 size_t adsm_kept_size(const struct adsm_home *home);
-
-#endif

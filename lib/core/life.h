@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* life.h - has the library started, and is this its process? All entries from outside check this first. */
-#ifndef ADSM_LIFE_H
-#define ADSM_LIFE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ static inline bool adsm_started(void)
 {
 	return !adsm_is_child() && atomic_load(&adsm_life.state) == ADSM_STARTED;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * block's `view` and its limit. An access beyond a limit is the program's own fault (SIGSEGV, or EFAULT of a system
  * call). Few programs use limits; an object without any has no table.
  */
-#ifndef ADSM_LIMITS_H
-#define ADSM_LIMITS_H
+#pragma once
 
 #include "core/object.h"
 #include "engine/engine.h"
@@ -56,5 +55,3 @@ static inline int adsm_permit(const struct adsm_object *object, size_t offset, s
 		return adsm_limits_permit(object, offset, size, was, now);
 	return object->engine->permit((char *)object->start + offset, size, was, now);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* object.h - objects: runs of blocks with one home device. */
-#ifndef ADSM_OBJECT_H
-#define ADSM_OBJECT_H
+#pragma once
 
 #include "base/stats.h"
 #include "core/blocks.h"
@@ -143,5 +142,3 @@ static inline void adsm_object_mark_open(struct adsm_object *object)
 	if (!object->open)
 		adsm_object_list_open(object);
 }
-
-#endif

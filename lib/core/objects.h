@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* objects.h - the life of objects: they are made, known by their slots, and end. */
-#ifndef ADSM_OBJECTS_H
-#define ADSM_OBJECTS_H
+#pragma once
 
 #include "core/kept.h"
 #include "core/object.h"
@@ -51,5 +50,3 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
  * the memory is kept; @driver_free is called later, with the lock of all objects held.
  */
 bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free);
-
-#endif

@@ -6,8 +6,7 @@
  * else of the observer. The points always update the counters. While the program has not asked to be observed, a point
  * costs one load and one branch more than its counter.
  */
-#ifndef ADSM_CORE_OBSERVE_H
-#define ADSM_CORE_OBSERVE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -289,5 +288,3 @@ static inline bool adsm_is_paged(const struct adsm_object *object)
 {
 	return adsm_observes(ADSM_OBSERVE_ADVICE) && object->paged;
 }
-
-#endif

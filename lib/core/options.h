@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* core/options.h - options of objects and of memory that the CPU and a device share. */
-#ifndef ADSM_CORE_OPTIONS_H
-#define ADSM_CORE_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -17,5 +16,3 @@ struct adsm_core_options {
 
 extern struct adsm_core_options adsm_core_options;
 extern struct adsm_option adsm_touch_rows[], adsm_memory_rows[];
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* place.h - the place of an object: its address, its memory, its view. objects.c serialises the callers. */
-#ifndef ADSM_PLACE_H
-#define ADSM_PLACE_H
+#pragma once
 
 #include "core/kept.h"
 #include "core/object.h"
@@ -14,5 +13,3 @@ int adsm_place_take_new(struct adsm_object *object, uint64_t adopt, enum adsm_pa
 bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free);
 /* Free the oldest kept memory of a home, or of all homes if @home is NULL; false: nothing is kept. */
 bool adsm_place_give_up_oldest(const struct adsm_home *home);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shared.h - is an address in shared memory? Inline checks for each wrapped call of the C library: mostly two loads say
  * no. */
-#ifndef ADSM_SHARED_H
-#define ADSM_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ static inline bool adsm_may_be_shared(const void *p, size_t size)
 
 /* Exact: is @p in a live shared object, or in the view of a write-once object? */
 bool adsm_is_shared(const void *p);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * spent.h - how long threads have been moving data: in transfers, in faults, and in waits for other threads' transfers.
  */
-#ifndef ADSM_SPENT_H
-#define ADSM_SPENT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ static inline void adsm_spend(uint64_t ns)
 {
 	adsm_set_spent(adsm_spent_ns() + ns);
 }
-
-#endif

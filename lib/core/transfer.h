@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* transfer.h - transfers between alias and device. The caller holds the lock, which is given away meanwhile. */
-#ifndef ADSM_TRANSFER_H
-#define ADSM_TRANSFER_H
+#pragma once
 
 #include "core/input.h"
 
@@ -15,5 +14,3 @@ int adsm_transfer(struct adsm_object *object, struct adsm_around around, enum ad
 int adsm_run_fetch(struct adsm_object *object, const struct adsm_change *change);
 /* Send a run; of a block with holes, only what was fetched or written. */
 int adsm_run_send(struct adsm_object *object, uint32_t first, uint32_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view.h - what the views of objects permit. block.h says in which order views change and bytes move. */
-#ifndef ADSM_VIEW_H
-#define ADSM_VIEW_H
+#pragma once
 
 #include <errno.h>
 
@@ -74,5 +73,3 @@ int adsm_view_attach(struct adsm_object *object, enum adsm_prot view);
 int adsm_view_detach(struct adsm_object *object);
 /* There are no mappings left for another purpose: close what may be closed, also of other homes. */
 void adsm_home_recover(struct adsm_home *home);
-
-#endif

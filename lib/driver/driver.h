@@ -4,8 +4,7 @@
  * is adopted: it becomes objects. Its commands (kernels and copies) become calls. Functions return 0 or a negative
  * errno with an error text. They must not be called in fault or signal handlers.
  */
-#ifndef ADSM_DRIVER_H
-#define ADSM_DRIVER_H
+#pragma once
 
 #include "core/kept.h"
 #include "run/call.h"
@@ -116,5 +115,3 @@ int adsm_driver_sync(struct adsm_home *home);
 int adsm_driver_copy(void *dst, const struct adsm_driver_place *to, const void *src,
 		     const struct adsm_driver_place *from, size_t size);
 int adsm_driver_fill(void *dst, const struct adsm_driver_place *to, int value, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * handles.h - the common part of the public functions for programs that use a driver themselves: the driver's handles
  * of the library's objects, and of the program's.
  */
-#ifndef ADSM_HANDLES_H
-#define ADSM_HANDLES_H
+#pragma once
 
 #include "adsm.h"
 #include "core/home.h"
@@ -29,5 +28,3 @@ int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses
 			struct adsm_home **ret_home, uint64_t *ret_seq);
 adsmKernel *adsm_handles_kernel(const struct adsm_handles_api *api, int device, void *handle);
 int adsm_handles_kernel_free(const struct adsm_handles_api *api, adsmKernel *kernel);
-
-#endif

@@ -3,8 +3,7 @@
  * engine.h - the contract of fault engines. Only an engine knows how a view is opened and closed, and how an access to
  * a closed page reaches the library. engine/list.h lists the engines.
  */
-#ifndef ADSM_ENGINE_H
-#define ADSM_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ void adsm_engine_choose(void);
  *   -ENOSPC   there are too many engines
  */
 int adsm_engine_add(const struct adsm_engine *engine);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* engine/list.h - the list of fault engines and of their options. */
-#ifndef ADSM_ENGINE_LIST_H
-#define ADSM_ENGINE_LIST_H
+#pragma once
 
 #include "base/options.h"
 #include "engine/engine.h"
@@ -13,5 +12,3 @@ extern struct adsm_option adsm_engine_rows[];	/* in engine.c */
 #define ADSM_ENGINES &adsm_engine_sigsegv
 #define ADSM_ENGINE_NAMES "sigsegv"
 #define ADSM_ENGINE_ROWS adsm_engine_rows
-
-#endif

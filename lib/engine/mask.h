@@ -8,8 +8,7 @@
  * restores masks keeps that bit too: the return from a handler, siglongjmp(), setcontext(), a new thread. If the
  * program blocks SIGSTKFLT itself, only the thread that did it knows this.
  */
-#ifndef ADSM_MASK_H
-#define ADSM_MASK_H
+#pragma once
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -92,5 +91,3 @@ void adsm_mask_keep(const siginfo_t *info);
  */
 void adsm_mask_call_handler(const struct sigaction *action, int sig, siginfo_t *info, ucontext_t *context,
 			    uint64_t mask);
-
-#endif

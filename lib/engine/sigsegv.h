@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* engine/sigsegv.h - SIGSEGV, which the library shares with the application: the action that the application believes
  * to have set. All of it may run in signal handlers. */
-#ifndef ADSM_SIGSEGV_H
-#define ADSM_SIGSEGV_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ void adsm_sigsegv_in_process(void);
 
 /* Does the process call the wrappers? The first call then prepares the masks of handlers. */
 bool adsm_engine_sees_masks(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* advice.h - what would make the program faster, and by how much (ADSM_ADVISE). */
-#ifndef ADSM_ADVICE_H
-#define ADSM_ADVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ static inline uint64_t adsm_traffic(const adsmStats *stats)
  * and adsm_records_unlock().
  */
 unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_item *ret_items, unsigned n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* costs.h - costs that devices count for each launch (struct adsm_cost_ops): their sums by kernel, and trace events. */
-#ifndef ADSM_COSTS_H
-#define ADSM_COSTS_H
+#pragma once
 
 #include "core/home.h"
 
@@ -29,5 +28,3 @@ void adsm_costs_forget(void);
  * memory.
  */
 size_t adsm_costs_copy(int device, struct adsm_cost_sum **ret_sums);
-
-#endif

@@ -3,8 +3,7 @@
  * facts.h - the contents of a report. They are copied under the records' lock. Places in words are looked up after
  * that, because this may take long.
  */
-#ifndef ADSM_FACTS_H
-#define ADSM_FACTS_H
+#pragma once
 
 #include "adsm_once.h"
 #include "observe/record.h"
@@ -71,5 +70,3 @@ void adsm_facts_fold(struct adsm_facts *facts);
 int adsm_facts_order(const void *a, const void *b);
 void adsm_facts_add_stats(adsmStats *sum, const adsmStats *stats);
 void adsm_facts_add_cause(struct adsm_fact_cause *sum, const struct adsm_fact_cause *cause);
-
-#endif

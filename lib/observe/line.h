@@ -5,8 +5,7 @@
  *
  * A line begins with the kind of bar or mark, and its name. Its arguments follow, each with a key.
  */
-#ifndef ADSM_LINE_H
-#define ADSM_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool adsm_lines_end(bool again);
 void adsm_lines_go_on(void);
 /* Close the file. */
 void adsm_lines_close(void);
-
-#endif

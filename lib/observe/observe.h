@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* observe.h - the life of the observer, which gets the library's events (core/observe.h). */
-#ifndef ADSM_OBSERVE_H
-#define ADSM_OBSERVE_H
+#pragma once
 
 struct adsm_device;
 
@@ -14,5 +13,3 @@ int adsm_observe_start(void);
 void adsm_observe_device(int index, struct adsm_device *device);
 /* The library stops, or the process ends: complete all files. It may be called again. */
 void adsm_observe_end(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* observe/options.h - options of reports, traces and advice. */
-#ifndef ADSM_OBSERVE_OPTIONS_H
-#define ADSM_OBSERVE_OPTIONS_H
+#pragma once
 
 #include <limits.h>
 
@@ -19,5 +18,3 @@ extern struct adsm_option adsm_observe_rows[];
 
 /* Choose the file to write: @wanted, or another name if another process has that file and it must not be replaced. */
 void adsm_observe_choose(const char *wanted, char ret_path[PATH_MAX]);
-
-#endif

@@ -4,8 +4,7 @@
  * counters stay the same, with one exception: syncs do not fetch blocks that the protocol expects to be read; faults
  * do.
  */
-#ifndef ADSM_PAGED_H
-#define ADSM_PAGED_H
+#pragma once
 
 #include "core/object.h"
 #include "core/observe.h"
@@ -52,5 +51,3 @@ int adsm_paged_hold(struct adsm_object *object, uint32_t b);
 void adsm_paged_unhold(struct adsm_object *object, uint32_t b);
 /* Detect uses of these bytes again, if pages are still opened one by one. */
 int adsm_paged_watch(struct adsm_object *object, size_t offset, size_t size);
-
-#endif

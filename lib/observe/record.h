@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record.h - data about each object while the library observes: its properties, and what moved its bytes. */
-#ifndef ADSM_RECORD_H
-#define ADSM_RECORD_H
+#pragma once
 
 #include "core/object.h"
 #include "core/observe.h"
@@ -74,5 +73,3 @@ void adsm_records_forget(void);
 
 /* The entry for a cause. Any thread may call this, also in the fault handler, with and without locks. */
 struct adsm_cause_count *adsm_record_cause(struct adsm_record *record, const struct adsm_cause *cause);
-
-#endif

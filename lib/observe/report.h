@@ -3,8 +3,7 @@
  * report.h - the report (ADSM_STATS, ADSM_ADVISE): what moved, for each object and in total, when, why, and what would
  * help. It is written when the program ends; before that it is written repeatedly if the file can be replaced.
  */
-#ifndef ADSM_REPORT_H
-#define ADSM_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void adsm_report_run(void *arg);
  * always finds a whole report.
  */
 void adsm_report_write(bool final);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json.h - the report as JSON for programs. */
-#ifndef ADSM_REPORT_JSON_H
-#define ADSM_REPORT_JSON_H
+#pragma once
 
 #include <stdio.h>
 
 #include "observe/facts.h"
 
 void adsm_report_json(FILE *out, const struct adsm_facts *facts);
-
-#endif

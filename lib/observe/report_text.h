@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_text.h - the report as text for people. */
-#ifndef ADSM_REPORT_TEXT_H
-#define ADSM_REPORT_TEXT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 /* Write the report. This folds the facts. */
 void adsm_report_text(FILE *out, struct adsm_facts *facts);
-
-#endif

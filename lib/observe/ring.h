@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ring.h - events: each thread puts them into a ring of its own, and one thread reads the rings. */
-#ifndef ADSM_RING_H
-#define ADSM_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ void adsm_ring_forget(struct adsm_ring *ring);
 uint64_t adsm_rings_dropped(unsigned type);
 /* Forget all events, and the numbers of dropped ones. */
 void adsm_rings_clear(void);
-
-#endif

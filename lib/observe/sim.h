@@ -4,8 +4,7 @@
  * which is driven here as core and run drive it. The caller has the lock of the home of the real object. Only
  * adsm_sim_make() allocates memory.
  */
-#ifndef ADSM_SIM_H
-#define ADSM_SIM_H
+#pragma once
 
 #include "core/blocks.h"
 #include "core/observe.h"
@@ -56,5 +55,3 @@ void adsm_sim_send(struct adsm_sim *sim, uint32_t first, uint32_t n);
 void adsm_sim_call(struct adsm_sim *sim, enum adsm_block_event event);
 /* The calls that may write it have ended. */
 void adsm_sim_sync(struct adsm_sim *sim);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* site.h - places in the program's code: found on the stack, and described in words such as "main.c:88 (fill)". */
-#ifndef ADSM_SITE_H
-#define ADSM_SITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool adsm_site_same_module(uintptr_t a, uintptr_t b);
 bool adsm_site_follows_call(uintptr_t address);
 /* Is libdw missing, so that there are no lines? The same restrictions as for adsm_site_text(). */
 bool adsm_site_lacks_libdw(void);
-
-#endif

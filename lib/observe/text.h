@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.h - numbers and names as text, for reports, traces and warnings. Also for the fault handler. */
-#ifndef ADSM_TEXT_H
-#define ADSM_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct adsm_number adsm_size_text(uint64_t size, bool rounded);
  * their number, 0 at the end.
  */
 size_t adsm_json_piece(const char **text, char room[ADSM_JSON_PIECE_SIZE], const char **ret_piece);
-
-#endif

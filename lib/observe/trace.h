@@ -11,8 +11,7 @@
  * for each direction. Bars that overlap on these get further tracks. A device that has parts has a track for each part,
  * too.
  */
-#ifndef ADSM_TRACE_H
-#define ADSM_TRACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void adsm_trace_close(const char *why);
  * Close the parent's file in the child of a fork. Otherwise the reader of a pipe would also wait for the child's end.
  */
 void adsm_trace_forget(void);
-
-#endif

@@ -4,8 +4,7 @@
  * settings. The first of them has the object's own settings. Only if its counters equal the real ones, the counters of
  * the others are exact.
  */
-#ifndef ADSM_USE_H
-#define ADSM_USE_H
+#pragma once
 
 #include "observe/sim.h"
 
@@ -82,5 +81,3 @@ void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n);
 /* Before and after a fetch, without the lock: has it brought other bytes than the CPU had? */
 void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size);
 void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);
-
-#endif

@@ -3,8 +3,7 @@
  * warnings.h - warnings that the program has not requested: only for extreme cases, one line each, and few lines. They
  * are always on, and use what is counted anyway.
  */
-#ifndef ADSM_WARNINGS_H
-#define ADSM_WARNINGS_H
+#pragma once
 
 struct adsm_object;
 
@@ -14,5 +13,3 @@ void adsm_judge_fetches(struct adsm_object *object);
 
 /* The library ends: warn if it mostly moved data. At most once in a process. */
 void adsm_warn_at_end(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* writer.h - threads that write traces and reports, so that files are as complete as possible when the program ends. */
-#ifndef ADSM_WRITER_H
-#define ADSM_WRITER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ void adsm_writers_exec(bool failed);
 int adsm_writer_start(struct adsm_writer *writer, const char *name, void (*run)(void *));
 /* Stop both threads if they run. */
 void adsm_writers_stop(void);
-
-#endif

@@ -4,11 +4,8 @@
  * sleep, in waits for units or until another thread of the process acts; no signal handler could run; and kernels on
  * devices wait for units, too. A helper thread looks for this while a wait lasts long.
  */
-#ifndef ADSM_ONCE_DEADLOCK_H
-#define ADSM_ONCE_DEADLOCK_H
+#pragma once
 
 /* Start after the table is made; stop before it is unmapped. */
 int adsm_deadlock_start(void);
 void adsm_deadlock_stop(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* once/make.h - make and free write-once objects. Any thread may call these functions, with no lock held. */
-#ifndef ADSM_ONCE_MAKE_H
-#define ADSM_ONCE_MAKE_H
+#pragma once
 
 #include "once/once.h"
 
@@ -14,5 +13,3 @@ void adsm_once_device_lost(void);
 size_t adsm_once_alive(void);
 /* The library stops. There are no objects. */
 void adsm_once_end(void);
-
-#endif

@@ -6,8 +6,7 @@
  * view, in the arena's range, closed at first and opened for reading page by page; for readers that use adsmOnceGet();
  * and for writers. There are no blocks, and no states except the flags of the units, in memory that devices share.
  */
-#ifndef ADSM_ONCE_OBJECT_H
-#define ADSM_ONCE_OBJECT_H
+#pragma once
 
 #include "adsm_once.h"
 #include "base/once.h"
@@ -86,5 +85,3 @@ static inline size_t adsm_once_unit_at(const struct adsm_once_object *object, si
 {
 	return offset / object->handle.size;
 }
-
-#endif

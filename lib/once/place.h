@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* once/place.h - distributions: where each page of a write-once object lies. */
-#ifndef ADSM_ONCE_PLACE_H
-#define ADSM_ONCE_PLACE_H
+#pragma once
 
 #include "once/once.h"
 
@@ -11,5 +10,3 @@
  */
 int adsm_once_distribute(const adsmOnceDistribution *distribution, size_t count, size_t size, size_t n_pages,
 			 int n_devices, struct adsm_once_run **ret_runs, size_t *ret_n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* once/wait.h - threads of the program that wait for a unit: in adsmOnceGet(), a touch of the view, a system call. */
-#ifndef ADSM_ONCE_WAIT_H
-#define ADSM_ONCE_WAIT_H
+#pragma once
 
 #include "engine/engine.h"
 #include "once/once.h"
@@ -27,5 +26,3 @@ int adsm_once_limit(struct adsm_once_object *object, size_t offset, size_t size,
  */
 int adsm_once_io(struct adsm_once_object *object, size_t offset, size_t size, bool input, const void *where,
 		 void **ret_address);
-
-#endif

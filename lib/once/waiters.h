@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* once/waiters.h - lists the threads and kernels that wait for units of write-once objects. */
-#ifndef ADSM_ONCE_WAITERS_H
-#define ADSM_ONCE_WAITERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
  * waits first. Returns the number of all.
  */
 size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_t max);
-
-#endif

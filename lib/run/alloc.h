@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* alloc.h - allocate and free objects. */
-#ifndef ADSM_ALLOC_H
-#define ADSM_ALLOC_H
+#pragma once
 
 #include "core/objects.h"
 
@@ -14,5 +13,3 @@ enum adsm_maker { ADSM_MAKER_ALLOC, ADSM_MAKER_DEVICE_ALLOC, ADSM_MAKER_DRIVER }
  * use.
  */
 int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *driver_free);
-
-#endif

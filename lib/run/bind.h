@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bind.h - the arguments of a call, checked and copied, and the objects that it uses. */
-#ifndef ADSM_BIND_H
-#define ADSM_BIND_H
+#pragma once
 
 #include "core/object.h"
 #include "core/options.h"
@@ -113,5 +112,3 @@ static inline bool adsm_use_is_gone(const struct adsm_use *use)
 {
 	return !use->object->live || use->object->freeing || use->object->generation != use->generation;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* call.h - kernel calls, and calls that stand for commands which the program gives to its driver itself. */
-#ifndef ADSM_CALL_H
-#define ADSM_CALL_H
+#pragma once
 
 #include "run/bind.h"
 
@@ -25,5 +24,3 @@ typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
  */
 int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, adsm_starter *start,
 		       void *arg, void *queue, bool gather);
-
-#endif

@@ -3,8 +3,7 @@
  * caller.h - the threads that make calls, and the errors that each has not collected yet: for each device the first
  * error since the thread's last sync, for any number of threads and calls.
  */
-#ifndef ADSM_CALLER_H
-#define ADSM_CALLER_H
+#pragma once
 
 #include "core/home.h"
 
@@ -35,5 +34,3 @@ struct adsm_caller *adsm_caller_get(uint64_t thread);
 void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status);
 /* Return the calling thread's first error on device @index and clear it; 0 if there is none. */
 int adsm_caller_collect(int index);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* copy.h - bulk copies and fills of shared memory. */
-#ifndef ADSM_COPY_H
-#define ADSM_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int adsm_io_fill(void *dst, int value, size_t size);
  * negative errno.
  */
 long adsm_io_copy_string(char *buffer, const char *s, size_t size);
-
-#endif

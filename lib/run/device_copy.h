@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* device_copy.h - the device's part of a bulk copy: whole blocks, where this moves fewer bytes. */
-#ifndef ADSM_DEVICE_COPY_H
-#define ADSM_DEVICE_COPY_H
+#pragma once
 
 #include "run/part.h"
 
@@ -10,5 +9,3 @@
  * negative errno. 0: the CPU must do the part, whose size this function may have reduced.
  */
 long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* enter.h - find the object of an address that the program gives, and lock its home. */
-#ifndef ADSM_ENTER_H
-#define ADSM_ENTER_H
+#pragma once
 
 #include "core/object.h"
 
@@ -9,5 +8,3 @@
 struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old);
 /* The same for a range: @size bytes inside one shared object. If it returns NULL, the error text is set (-EINVAL). */
 struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sigset *ret_old);
-
-#endif

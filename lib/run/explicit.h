@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* explicit.h - copies to and from device-only memory that the program requests. */
-#ifndef ADSM_EXPLICIT_H
-#define ADSM_EXPLICIT_H
+#pragma once
 
 #include "core/object.h"
 
@@ -12,5 +11,3 @@ int adsm_fill_device(void *dst, int value, size_t size);
 int adsm_event_wait(adsmEvent event);
 /* Wait for the asynchronous copies of a device. The caller holds no lock. */
 int adsm_wait_copies(struct adsm_home *home);
-
-#endif

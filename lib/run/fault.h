@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fault.h - the function that the engine calls when an access to a closed block faults. */
-#ifndef ADSM_FAULT_H
-#define ADSM_FAULT_H
+#pragma once
 
 #include "engine/engine.h"
 
 adsm_fault_handler adsm_on_fault;
-
-#endif

@@ -11,8 +11,7 @@
  * A command joins without a lock. A thread that closes the call clears @open first, then waits for the threads that are
  * inside.
  */
-#ifndef ADSM_GATHER_H
-#define ADSM_GATHER_H
+#pragma once
 
 #include "core/home.h"
 
@@ -42,5 +41,3 @@ static inline void adsm_gather_close(struct adsm_home *home)
 int adsm_gather_end(struct adsm_home *home);
 /* Does the gathering call stand for commands in this queue? */
 bool adsm_gather_has(struct adsm_home *home, void *queue);
-
-#endif

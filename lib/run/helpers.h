@@ -7,8 +7,7 @@
  * copier: calls the backend for threads in a fault or signal handler, where they may not call it (copier.h).
  * watcher: asks the backend whether calls have ended, for threads that wait in a fault and may not call it.
  */
-#ifndef ADSM_HELPERS_H
-#define ADSM_HELPERS_H
+#pragma once
 
 #include "core/home.h"
 
@@ -19,5 +18,3 @@
 int adsm_service_start(struct adsm_home *home);
 int adsm_evictor_start(struct adsm_home *home);
 void adsm_helpers_stop(struct adsm_home *home);
-
-#endif

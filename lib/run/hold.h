@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* hold.h - ranges that stay accessible: adsmHold(). */
-#ifndef ADSM_HOLD_H
-#define ADSM_HOLD_H
+#pragma once
 
 #include <stddef.h>
 
 /* @where: the caller's code address. */
 int adsm_hold(const void *p, size_t size, unsigned access, const void *where);
 int adsm_unhold(const void *p, size_t size);
-
-#endif

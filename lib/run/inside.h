@@ -4,8 +4,7 @@
  * function that does, while it holds locks that the library's own calls of the driver need. So what such a touch waits
  * for may wait for the touch. For this reason its wait has a time limit.
  */
-#ifndef ADSM_INSIDE_H
-#define ADSM_INSIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline bool adsm_inside_faults(const struct adsm_fault *fault)
 
 /* This thread leaves all functions whose frames lie below @stack, by a jump. */
 void adsm_inside_leave(uintptr_t stack);
-
-#endif

@@ -7,8 +7,7 @@
  * input, which no transfer touches; when it ends, the bytes that have come count as written by the CPU. Any thread may
  * call these functions, also from signal handlers. errno does not change.
  */
-#ifndef ADSM_IO_H
-#define ADSM_IO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ static inline void adsm_io_look_back(uintptr_t stack)
 }
 /* The stack pointer of the caller of the function that contains this. Not for inlined functions. */
 #define ADSM_STACK() ((uintptr_t)__builtin_dwarf_cfa())
-
-#endif

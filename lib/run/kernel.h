@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel.h - modules and kernels. Each is loaded on a device when it is first called there. */
-#ifndef ADSM_KERNEL_OBJECT_H
-#define ADSM_KERNEL_OBJECT_H
+#pragma once
 
 #include "adsm.h"
 #include "backend.h"
@@ -65,5 +64,3 @@ size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_l
 
 /* Implements adsmAssign(). If @kernel is NULL, the object is no longer assigned to any kernel. */
 int adsm_assign(void *p, adsmKernel *kernel, int access);
-
-#endif

@@ -5,8 +5,7 @@
  * entry: while one call computes, the input of the next is copied, and the results of the previous one are brought
  * back.
  */
-#ifndef ADSM_LATER_H
-#define ADSM_LATER_H
+#pragma once
 
 #include "adsm_once.h"
 #include "once/once.h"
@@ -15,5 +14,3 @@
 int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 /* End the threads when the library stops. There are no calls. */
 void adsm_later_stop(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* later_end.h - objects and modules that calls by ranges still use. */
-#ifndef ADSM_LATER_END_H
-#define ADSM_LATER_END_H
+#pragma once
 
 #include "once/once.h"
 
@@ -11,5 +10,3 @@ int adsm_later_check(const struct adsm_once_object *object);
 void adsm_later_wait(const struct adsm_once_object *object);
 /* Wait until there are no calls of the module's kernels. Returns -EBUSY if one could wait forever. */
 int adsm_later_leave(const adsmModule *module);
-
-#endif

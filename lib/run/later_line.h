@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* later_line.h - calls by ranges: later.c enters and makes them, later_end.c looks at them. */
-#ifndef ADSM_LATER_LINE_H
-#define ADSM_LATER_LINE_H
+#pragma once
 
 #include "core/home.h"
 #include "once/once.h"
@@ -57,5 +56,3 @@ extern _Atomic uint32_t adsm_later_ended;	/* futex: changes when a call has ende
 
 /* Is there a call that will set the unit? @goes_on: look only at calls with goes_on set. Lock held. */
 bool adsm_later_comes(const struct adsm_once_object *object, size_t unit, bool goes_on);
-
-#endif

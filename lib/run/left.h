@@ -9,8 +9,7 @@
  *
  * These functions may run in signal handlers.
  */
-#ifndef ADSM_LEFT_H
-#define ADSM_LEFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void adsm_left_end(struct adsm_object *object, struct adsm_input *input);
  * back, so that everything may have changed.
  */
 bool adsm_left_by_others(struct adsm_object *object, uint32_t first, uint32_t n);
-
-#endif

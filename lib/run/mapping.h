@@ -4,8 +4,7 @@
  *
  * They may be called anywhere, also in signal handlers. errno does not change, and no error text is set.
  */
-#ifndef ADSM_MAPPING_H
-#define ADSM_MAPPING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ int adsm_mapping_clear(uintptr_t start, size_t size);
  * memory is to be locked.
  */
 void *adsm_mapping_memory(uintptr_t start, size_t size, bool locks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run/once.h - the end of a write-once object that calls may still use. */
-#ifndef ADSM_RUN_ONCE_H
-#define ADSM_RUN_ONCE_H
+#pragma once
 
 #include "once/once.h"
 
@@ -10,5 +9,3 @@
  * units.
  */
 int adsm_once_free(struct adsm_once_object *object);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* part.h - a bulk copy or fill, and its parts: ranges where each side is ordinary memory or lies in one object. */
-#ifndef ADSM_PART_H
-#define ADSM_PART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ int adsm_copy_check(const char *start, size_t total, bool in_handler);
 int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool in_handler);
 /* Returns @error; if it is not 0, with an error text about what the device could not do. */
 int adsm_copy_failed(int error, const char *what, size_t size);
-
-#endif

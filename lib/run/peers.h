@@ -7,8 +7,7 @@
  * asks this process, which fetches the bytes or begins an input, and answers with addresses in the alias. One thread
  * listens, and each request has a thread of its own.
  */
-#ifndef ADSM_PEERS_H
-#define ADSM_PEERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int adsm_peer_begin(int pid, bool write, const struct iovec *ranges, int n, stru
 		    int *ret_n, int *ret_fd);
 /* End it: @delivered bytes were moved. Returns 0, or a negative errno if the bytes are not there. */
 int adsm_peer_end(int pid, int fd, bool write, size_t delivered);
-
-#endif

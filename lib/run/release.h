@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* release.h - what a call does to its objects before it starts (release) and after it has started (take). Lock held. */
-#ifndef ADSM_RELEASE_H
-#define ADSM_RELEASE_H
+#pragma once
 
 #include "run/bind.h"
 
@@ -19,5 +18,3 @@ void adsm_release_take(struct adsm_bound *bound, uint64_t seq);
  */
 void adsm_release_undo(struct adsm_home *home);
 void adsm_release_end(struct adsm_home *home);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* service.h - functions of the program that kernels call by name (adsm_service.h). */
-#ifndef ADSM_SERVICE_INSIDE_H
-#define ADSM_SERVICE_INSIDE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ int adsm_service_register(const char *name, adsmServiceFunction *function, size_
 int adsm_service_unregister(const char *name);
 /* Run a service for a backend: this is serve of struct adsm_backend_config. */
 int adsm_service_run(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sync.h - waiting for the end of calls. */
-#ifndef ADSM_SYNC_H
-#define ADSM_SYNC_H
+#pragma once
 
 #include "core/home.h"
 
@@ -9,5 +8,3 @@
 int adsm_sync(const void *where);
 /* The program has waited for its own commands. */
 int adsm_sync_commands(struct adsm_home *home);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* views.h - copies and fills by libc on views, in an order that does not depend on libc. */
-#ifndef ADSM_VIEWS_H
-#define ADSM_VIEWS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  */
 void adsm_views_move(char *dst, const char *src, size_t size, void *(*libc)(void *, const void *, size_t));
 void adsm_views_set(char *dst, int value, size_t size, void *(*libc)(void *, int, size_t));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wait.h - waiting for calls: in ordinary code, in a touch, and until a block can take an event. */
-#ifndef ADSM_WAIT_H
-#define ADSM_WAIT_H
+#pragma once
 
 #include "core/block.h"
 
@@ -43,5 +42,3 @@ int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset 
  */
 int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
 		      struct adsm_sigset *old);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* at_exit.h - the end of the process, if a driver ends before the library. */
-#ifndef ADSM_AT_EXIT_H
-#define ADSM_AT_EXIT_H
+#pragma once
 
 /*
  * Call this after the initialization of a driver that ends in exit(). Before that driver ends, the bytes that only its
@@ -9,5 +8,3 @@
  * possible.
  */
 void adsm_at_exit_watch(void);
-
-#endif

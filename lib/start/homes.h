@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* homes.h - open and close homes. The caller has start.c's mutex. */
-#ifndef ADSM_HOMES_H
-#define ADSM_HOMES_H
+#pragma once
 
 #include "backend.h"
 
@@ -19,5 +18,3 @@ void adsm_homes_close(void);
  */
 void adsm_homes_keep_actions(void);
 void adsm_homes_restore_actions(const struct adsm_backend *backend);
-
-#endif

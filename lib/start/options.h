@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* start/options.h - all options. */
-#ifndef ADSM_START_OPTIONS_H
-#define ADSM_START_OPTIONS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -21,5 +20,3 @@ static inline void adsm_options_print(FILE *out, enum adsm_options_shown shown)
 {
 	adsm_owners_print(adsm_option_owners, out, shown);
 }
-
-#endif

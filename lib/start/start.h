@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* start.h - the library starts and stops. */
-#ifndef ADSM_START_H
-#define ADSM_START_H
+#pragma once
 
 #include "core/home.h"
 
@@ -16,5 +15,3 @@ int adsm_stop(void);
  * gets one more device.
  */
 int adsm_start_with(const char *backend, void *context, void *device, struct adsm_home **ret_home);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* defaults.h - finds the hosts in Open MPI's own settings, for command lines that name no hosts. */
-#ifndef ADSM_CLUSTER_DEFAULTS_H
-#define ADSM_CLUSTER_DEFAULTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
  * Returns false if no host is named.
  */
 bool adsm_cluster_default_hosts(const char *command, bool is_5, char *ret_text, size_t size);
-
-#endif

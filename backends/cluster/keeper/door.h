@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* door.h - the keeper's socket: node 0 connects to it, is checked, and gets the application's descriptors. */
-#ifndef ADSM_CLUSTER_DOOR_H
-#define ADSM_CLUSTER_DOOR_H
+#pragma once
 
 #include "cluster/join.h"
 #include "cluster/shared.h"
@@ -26,5 +25,3 @@ int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder);
  */
 int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
 			     struct adsm_cluster_shared *shared, char ret_why[ADSM_CLUSTER_WHY]);
-
-#endif

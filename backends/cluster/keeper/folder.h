@@ -4,8 +4,7 @@
  * there. It is in memory if possible, belongs to this user alone, and is locked while the cluster runs. If all
  * processes were killed at the same time, the next cluster removes the folder.
  */
-#ifndef ADSM_CLUSTER_FOLDER_H
-#define ADSM_CLUSTER_FOLDER_H
+#pragma once
 
 #define ADSM_CLUSTER_FOLDER 80		/* bytes of its path: short enough for the address of a socket in it */
 
@@ -15,5 +14,3 @@ int adsm_cluster_folder_choose(char ret_path[ADSM_CLUSTER_FOLDER]);
 int adsm_cluster_folder_make(const char *path);
 /* Remove the folder and its contents, if it exists. */
 void adsm_cluster_folder_remove(const char *path);
-
-#endif

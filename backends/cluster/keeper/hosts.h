@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hosts.h - the machines where a cluster's nodes are started; the application's machine is the first. */
-#ifndef ADSM_CLUSTER_HOSTS_H
-#define ADSM_CLUSTER_HOSTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ char *adsm_cluster_hosts_text(const struct adsm_cluster_hosts *hosts, int with_n
 /* Is this machine the only one? */
 bool adsm_cluster_hosts_here(const struct adsm_cluster_hosts *hosts);
 void adsm_cluster_hosts_free(struct adsm_cluster_hosts *hosts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* job.h - processes of a cluster on this machine: started, read from, and ended together with all their descendants. */
-#ifndef ADSM_CLUSTER_JOB_H
-#define ADSM_CLUSTER_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms);
  * by themselves.
  */
 void adsm_cluster_end_all(int patience_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h - the command that starts a cluster's nodes, and its environment. */
-#ifndef ADSM_CLUSTER_LAUNCH_H
-#define ADSM_CLUSTER_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void adsm_cluster_clean_environment(void);
  * The variables that select MPI's transports, "UCX_TLS=tcp, FI_PROVIDER=shm", which nodes get, too; "" if none is set.
  */
 void adsm_cluster_transports(char *ret_text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shield.h - protects a launch command and the nodes from connections of strangers (cluster/gate.h). */
-#ifndef ADSM_CLUSTER_SHIELD_H
-#define ADSM_CLUSTER_SHIELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ int adsm_cluster_shield(const char *folder, bool all_here);
 int adsm_cluster_random(char *ret_text, size_t size);
 /* All nodes have connected: the launch command accepts no more connections. */
 void adsm_cluster_shield_close(const char *folder);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* start.h - what a keeper has to start, and the command line for that. */
-#ifndef ADSM_CLUSTER_START_H
-#define ADSM_CLUSTER_START_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **
  */
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
 			       const char *folder, char ***ret_command, char *ret_why, size_t size);
-
-#endif

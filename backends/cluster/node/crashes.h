@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/crashes.h - why a node cannot continue: it tells node 0, which tells the application. */
-#ifndef ADSM_CLUSTER_CRASHES_H
-#define ADSM_CLUSTER_CRASHES_H
+#pragma once
 
 #include "cluster/node/pages/pages.h"
 #include "process/shared.h"
@@ -16,5 +15,3 @@ void adsm_crashes_refuse(const char *text) __attribute__((noreturn));
 void adsm_crashes_look(void);
 /* Node 0: handle the report of another node. */
 _Noreturn void adsm_crashes_tell(const char *place, const void *data, size_t size);
-
-#endif

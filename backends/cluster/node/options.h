@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/options.h - the command line of a node. */
-#ifndef ADSM_CLUSTER_NODE_OPTIONS_H
-#define ADSM_CLUSTER_NODE_OPTIONS_H
+#pragma once
 
 #include "cluster/node/exchange/launch.h"
 #include "cluster/node/pages/types.h"
@@ -28,5 +27,3 @@ extern struct adsm_node_words adsm_node_words;
 
 /* Ends the program with an error message if the command line is invalid. */
 void adsm_node_words_read(int argc, char **argv);
-
-#endif

@@ -3,8 +3,7 @@
  * node/requests.h - requests of the application to node 0 other than launches: modules and kernels, which all nodes
  * load in the same order. One thread reads the requests, and the communication thread serves them.
  */
-#ifndef ADSM_CLUSTER_REQUESTS_H
-#define ADSM_CLUSTER_REQUESTS_H
+#pragma once
 
 #include "process/shared.h"
 
@@ -25,5 +24,3 @@ bool adsm_requests_over(void);
 
 /* Other nodes: a CODE message has come. */
 void adsm_requests_code(const void *data, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
  * set are sent to node 0, where they become valid. If they wait for a unit, node 0 sends it when it is set there. The
  * communication thread calls all functions.
  */
-#ifndef ADSM_CLUSTER_UNITS_H
-#define ADSM_CLUSTER_UNITS_H
+#pragma once
 
 #include "cluster/node/net/comm.h"
 #include "process/device/pool.h"
@@ -38,5 +37,3 @@ void adsm_units_part_ended(void);
 void adsm_units_look(void);
 /* An ONCE letter has come. */
 void adsm_units_letter(const struct adsm_letter *letter);
-
-#endif

@@ -4,8 +4,7 @@
  * processes get the same requests in the same order, they use the same indexes. One thread at a time may call these
  * functions; a launch may run meanwhile.
  */
-#ifndef ADSM_PROCESS_CODE_H
-#define ADSM_PROCESS_CODE_H
+#pragma once
 
 #include "pool.h"
 
@@ -32,5 +31,3 @@ void *adsm_code_find(uint32_t module, const char *symbol);
 uint32_t adsm_code_locate(uintptr_t instruction, uint64_t *ret_offset);
 /* Describe the launch in a slot. @area: the arguments' bytes, if they are not in the slot. */
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* crash.h - records for the application how a kernel crashed, or which signal ended the device process. */
-#ifndef ADSM_PROCESS_CRASH_H
-#define ADSM_PROCESS_CRASH_H
+#pragma once
 
 #include "process/shared.h"
 
@@ -34,5 +33,3 @@ void adsm_crash_take(const struct adsm_process_crash *other);
 void adsm_crash_now(int signal, uint64_t address, const char *why) __attribute__((noreturn));
 /* Give the calling thread a stack for the signal handler, because its own stack may have overflowed. */
 void adsm_crash_thread(void);
-
-#endif

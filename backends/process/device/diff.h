@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* diff.h - byte-exact differences between two states of a page. */
-#ifndef ADSM_PROCESS_DIFF_H
-#define ADSM_PROCESS_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool adsm_diff_is_valid(const uint8_t *diff, size_t size, size_t page_size);
 void adsm_diff_patch(uint8_t *page, const uint8_t *diff, size_t size);
 /* Copy those bytes of @other to @page that differ from @twin. */
 void adsm_diff_merge(uint8_t *page, const uint8_t *other, const uint8_t *twin, size_t page_size);
-
-#endif

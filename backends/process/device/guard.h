@@ -3,8 +3,7 @@
  * device/guard.h - lets kernels access only live memory. Device memory is mapped closed; a fault in live memory opens
  * it, and freed memory is closed before the next launch. Any other fault is a crash, which is explained.
  */
-#ifndef ADSM_PROCESS_DEVICE_GUARD_H
-#define ADSM_PROCESS_DEVICE_GUARD_H
+#pragma once
 
 #include "process/live.h"
 
@@ -20,5 +19,3 @@ void adsm_guard_close(void);
  */
 void adsm_guard_say(const struct adsm_live *live, uint64_t base, uint64_t address, const char *access, char *ret_text,
 		    size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * chunks of loops and memory; services and prints go to the application's thread through the command buffers
  * (shared.h).
  */
-#ifndef ADSM_PROCESS_DEVICE_HANDLER_H
-#define ADSM_PROCESS_DEVICE_HANDLER_H
+#pragma once
 
 #include "adsm_kernel.h"
 #include "lent.h"
@@ -21,5 +20,3 @@ void adsm_handler_begin(const char *kernel);
 int adsm_handler_end(char ret_text[ADSM_PROCESS_TEXT]);
 /* The number of commands that this thread has given. */
 uint64_t adsm_handler_commands(void);
-
-#endif

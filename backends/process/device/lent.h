@@ -4,8 +4,7 @@
  * part is accessible. All of it is freed when the launch ends. Any thread of a kernel may call these functions. Memory
  * that tasks allocate may be such a range, too; its owner then fills struct adsm_lent itself.
  */
-#ifndef ADSM_PROCESS_LENT_H
-#define ADSM_PROCESS_LENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ uint64_t adsm_lent_size(const struct adsm_lent *lent, uint64_t address);
 uint64_t adsm_lent_free(struct adsm_lent *lent, uint64_t address);
 /* Free everything, and return the sum of the costs. No kernel may run. */
 uint64_t adsm_lent_reset(struct adsm_lent *lent);
-
-#endif

@@ -3,8 +3,7 @@
  * device/once.h - write-once objects in a device process: mapped where the application requests, and passed to kernels,
  * whose threads wait for units like threads of the application.
  */
-#ifndef ADSM_PROCESS_DEVICE_ONCE_H
-#define ADSM_PROCESS_DEVICE_ONCE_H
+#pragma once
 
 #include "base/once.h"
 #include "process/device/pool.h"
@@ -53,5 +52,3 @@ int adsm_device_once_number(void);
 int adsm_device_once_settle(void);
 /* A launch has ended with an error: wake the threads that wait for units that it was to set; they get the error. */
 void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error);
-
-#endif

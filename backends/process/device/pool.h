@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pool.h - the threads of a device process, which run the blocks of one launch at a time. */
-#ifndef ADSM_PROCESS_POOL_H
-#define ADSM_PROCESS_POOL_H
+#pragma once
 
 #include "adsm_kernel.h"
 #include "process/shared.h"
@@ -99,5 +98,3 @@ int adsm_pool_begin(const struct adsm_pool_launch *launch, void (*wake)(void));
 /* Has the launch of adsm_pool_begin() ended? If so, the next function returns its result. */
 bool adsm_pool_done(void);
 int adsm_pool_result(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.h - what a device process does for the application: it answers requests, and runs launches in their order. */
-#ifndef ADSM_PROCESS_SERVE_H
-#define ADSM_PROCESS_SERVE_H
+#pragma once
 
 #include "process/shared.h"
 
@@ -28,5 +27,3 @@ int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads);
  */
 int adsm_serve_launches_by(struct adsm_process_shared *shared, unsigned n_threads,
 			   int (*run)(struct adsm_pool_launch *launch, uint64_t slot));
-
-#endif

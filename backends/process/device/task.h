@@ -3,8 +3,7 @@
  * task.h - tasks: launches whose blocks are workers, which all run at the same time and synchronize by locks and
  * barriers.
  */
-#ifndef ADSM_PROCESS_TASK_H
-#define ADSM_PROCESS_TASK_H
+#pragma once
 
 #include "pool.h"
 
@@ -21,5 +20,3 @@
  */
 int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, struct adsm_process_shared *shared,
 		      uint64_t ret_counts[ADSM_TASK_N_COUNTS], char ret_text[ADSM_PROCESS_TEXT]);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * task_crew.h - the workers of the running task: which of them run, what happens if none runs, and errors of workers.
  */
-#ifndef ADSM_PROCESS_TASK_CREW_H
-#define ADSM_PROCESS_TASK_CREW_H
+#pragma once
 
 #include "pool.h"
 #include "task_text.h"
@@ -92,5 +91,3 @@ void adsm_task_waited(struct adsm_task_thread *self, uint64_t since, uint32_t wh
 void adsm_task_start(void);
 /* The calling worker waits for all others at the barrier. */
 void adsm_task_barrier(struct adsm_task_worker *worker);
-
-#endif

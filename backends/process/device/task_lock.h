@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* task_lock.h - the locks of tasks, identified by numbers. */
-#ifndef ADSM_PROCESS_TASK_LOCK_H
-#define ADSM_PROCESS_TASK_LOCK_H
+#pragma once
 
 #include "task_crew.h"
 
@@ -19,5 +18,3 @@ uint32_t adsm_task_held(uint32_t id);
 void adsm_task_locks_reset(void);
 /* For tests: the largest number of times that a waiting worker was bypassed since the start. */
 uint64_t adsm_task_bypassed(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* task_text.h - describes what the workers of a deadlocked task wait for. */
-#ifndef ADSM_PROCESS_TASK_TEXT_H
-#define ADSM_PROCESS_TASK_TEXT_H
+#pragma once
 
 #include "process/shared.h"
 
@@ -20,5 +19,3 @@ void adsm_task_tell_stopped(uint32_t n, struct adsm_task_seen (*see)(uint32_t wo
  */
 void adsm_task_tell_barrier(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
 			    char ret_text[ADSM_PROCESS_TEXT]);
-
-#endif

@@ -8,8 +8,7 @@
  * It knows no locks, threads or messages. Different workers may call it at the same time; a worker makes one call at a
  * time. "Since" is the clock's value when a copy was made: the copy contains what was merged up to then.
  */
-#ifndef ADSM_SCRATCHPAD_CRC_H
-#define ADSM_SCRATCHPAD_CRC_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,5 +77,3 @@ bool adsm_crc_is_stale(struct adsm_crc *crc, uint32_t worker, uint64_t address, 
  */
 bool adsm_crc_shares_falsely(struct adsm_crc *crc, uint32_t worker, uint64_t address, uint64_t since,
 			     uint64_t touched);
-
-#endif

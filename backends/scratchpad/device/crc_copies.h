@@ -4,13 +4,10 @@
  * each page that the cache has room for. A twin is copied from the worker's page when the page is first written, and
  * stays until the page is given up.
  */
-#ifndef ADSM_SCRATCHPAD_CRC_COPIES_H
-#define ADSM_SCRATCHPAD_CRC_COPIES_H
+#pragma once
 
 #include "crc.h"
 #include "store/copies.h"
 
 /* Its argument is the struct adsm_crc. */
 extern const struct adsm_copies_below adsm_crc_copies;
-
-#endif

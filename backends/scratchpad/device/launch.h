@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h - launches of a scratchpad device: runs their blocks on cores, and records the costs. */
-#ifndef ADSM_SCRATCHPAD_LAUNCH_H
-#define ADSM_SCRATCHPAD_LAUNCH_H
+#pragma once
 
 #include "store/core.h"
 #include "process/shared.h"
@@ -10,5 +9,3 @@
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
 		      const struct adsm_scratchpad_layout *layout, const struct adsm_scratchpad_task *task,
 		      unsigned n_cores, const struct adsm_process_request *hello, void *memory);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* modules.h - modules of a scratchpad device: their code, and what their kernels need of a local store. */
-#ifndef ADSM_SCRATCHPAD_MODULES_H
-#define ADSM_SCRATCHPAD_MODULES_H
+#pragma once
 
 #include "overlay.h"
 #include "process/device/code.h"
@@ -21,5 +20,3 @@ struct adsm_overlay *adsm_modules_overlay(uint32_t kernel);
 uint64_t adsm_modules_stack(uint32_t kernel);
 /* The addresses of the tables in the kernel's module. */
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end);
-
-#endif

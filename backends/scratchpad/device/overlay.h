@@ -3,8 +3,7 @@
  * overlay.h - a module's code in partitions on the cores of this device, with a manager (partition.h) for each core. A
  * core has one code buffer for all modules: code of another module that was in it before is gone.
  */
-#ifndef ADSM_SCRATCHPAD_OVERLAY_H
-#define ADSM_SCRATCHPAD_OVERLAY_H
+#pragma once
 
 #include "adsm_kernel.h"
 #include "partition_types.h"
@@ -44,5 +43,3 @@ void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core);
 void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct adsm_scratchpad_replayed *replayed);
 /* The counts since the core entered it. */
 struct adsm_partition_counters adsm_overlay_counters(const struct adsm_overlay *overlay, unsigned core);
-
-#endif

@@ -9,8 +9,7 @@
  * registers arrive unchanged, and so do results. Exceptions and longjmp() must not leave a partition, except with
  * adsm_partition_reset().
  */
-#ifndef ADSM_SCRATCHPAD_PARTITION_H
-#define ADSM_SCRATCHPAD_PARTITION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ const char *adsm_partition_where(const struct adsm_partitions *partitions, uintp
 
 /* Remove a partition from its sub-buffer. */
 void adsm_partition_forget(struct adsm_partitions *partitions, uint32_t partition);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* partition_call.h - the code that runs in calls between partitions and in returns; loading a partition. */
-#ifndef ADSM_SCRATCHPAD_PARTITION_CALL_H
-#define ADSM_SCRATCHPAD_PARTITION_CALL_H
+#pragma once
 
 #include "partition_types.h"
 
@@ -19,5 +18,3 @@ void adsm_partition_copy(void *to, const void *from, size_t size);
 
 /* Call this after code was written and before it runs. */
 void adsm_partition_serialise(void *code, size_t size);
-
-#endif

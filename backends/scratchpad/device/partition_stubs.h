@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* partition_stubs.h - writes code for a manager. */
-#ifndef ADSM_SCRATCHPAD_PARTITION_STUBS_H
-#define ADSM_SCRATCHPAD_PARTITION_STUBS_H
+#pragma once
 
 #include "partition_types.h"
 
@@ -13,5 +12,3 @@ void adsm_partition_write_stubs(const struct adsm_partitions *partitions, uint8_
 /* Offsets of the two gates. */
 #define ADSM_PARTITION_GATE_ENTER 0u
 #define ADSM_PARTITION_GATE_LEAVE 32u
-
-#endif

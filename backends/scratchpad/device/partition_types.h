@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* partition_types.h - the structure of a partition manager, for its own files, and its counters. */
-#ifndef ADSM_SCRATCHPAD_PARTITION_TYPES_H
-#define ADSM_SCRATCHPAD_PARTITION_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct adsm_partitions {
 	void *context;
 	void (*fail)(void *context, const char *text);
 };
-
-#endif

@@ -6,8 +6,7 @@
  * These functions run during calls whose arguments are in vector registers: policy.c, like partition_call.c, is
  * compiled without these.
  */
-#ifndef ADSM_SCRATCHPAD_POLICY_H
-#define ADSM_SCRATCHPAD_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -130,5 +129,3 @@ static inline bool adsm_policy_return(struct adsm_policy *policy, uint32_t calle
 	adsm_policy_use(policy, caller, buffer);
 	return true;
 }
-
-#endif

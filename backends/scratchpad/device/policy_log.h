@@ -6,8 +6,7 @@
  * The memory for records does not grow with the number of calls: when it is full, they are replayed immediately, during
  * a call, and recording starts again. So this is compiled like policy.c.
  */
-#ifndef ADSM_SCRATCHPAD_POLICY_LOG_H
-#define ADSM_SCRATCHPAD_POLICY_LOG_H
+#pragma once
 
 #include "base/image.h"
 #include "policy.h"
@@ -58,5 +57,3 @@ static inline void adsm_policy_log_note(struct adsm_policy_log *log, uint32_t id
 	if (__builtin_expect(log->n == ADSM_POLICY_NOTES, 0))
 		adsm_policy_log_play(log);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * recorded during a launch, and replayed to other caches, which run the same code and only count. Such launches take
  * many times longer.
  */
-#ifndef ADSM_SCRATCHPAD_REPLAY_H
-#define ADSM_SCRATCHPAD_REPLAY_H
+#pragma once
 
 #include "store/cache.h"
 #include "scratchpad/shared.h"
@@ -18,5 +17,3 @@ struct adsm_scratchpad_replayed *adsm_replay_of(const char *kernel, uint64_t sta
 /* A core's part of a launch begins; it has ended. The cache is empty both times. */
 void adsm_replay_begin(unsigned core, struct adsm_cache *cache);
 void adsm_replay_end(unsigned core, struct adsm_cache *cache, struct adsm_scratchpad_replayed *replayed);
-
-#endif

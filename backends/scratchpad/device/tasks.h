@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tasks.h - tasks on cores with a local store: each worker is one, and shares pages with the others by crc.h. */
-#ifndef ADSM_SCRATCHPAD_TASKS_H
-#define ADSM_SCRATCHPAD_TASKS_H
+#pragma once
 
 #include "store/core.h"
 #include "process/device/task.h"
@@ -22,5 +21,3 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 bool adsm_tasks_fit(const struct adsm_store_needs *needs, char ret_text[ADSM_PROCESS_TEXT]);
 /* The core of the calling thread, which is a worker's; NULL: it is not. For signal handlers too. */
 const struct adsm_core *adsm_tasks_core(void);
-
-#endif

@@ -3,8 +3,7 @@
  * node/exchange/diffs.h - combines on node 0 the pages that several nodes wrote in one launch, and small sets of
  * written pages.
  */
-#ifndef ADSM_CLUSTER_DIFFS_H
-#define ADSM_CLUSTER_DIFFS_H
+#pragma once
 
 #include "cluster/node/net/comm.h"
 #include "plan.h"
@@ -29,5 +28,3 @@ void adsm_inside_keep(struct adsm_letter *letter, size_t *at, size_t size);
 /* Node 0: write these bytes to the pages; or forget them. */
 void adsm_inside_merge(void);
 void adsm_inside_drop(void);
-
-#endif

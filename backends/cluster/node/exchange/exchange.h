@@ -3,8 +3,7 @@
  * node/exchange/exchange.h - exchanges pages between two launches. What one node wrote goes to node 0 and to the nodes
  * that read it, and becomes invalid on all others. All nodes get the same segments, and each does its part.
  */
-#ifndef ADSM_CLUSTER_EXCHANGE_H
-#define ADSM_CLUSTER_EXCHANGE_H
+#pragma once
 
 #include "cluster/node/net/comm.h"
 #include "plan.h"
@@ -28,5 +27,3 @@ void adsm_exchange_take(const struct adsm_letter *letter, size_t *at, const stru
 /* ---- Pages that all nodes get, by collective operations of MPI */
 
 void adsm_collect(const struct adsm_segment *v, size_t n, enum adsm_collective collective);
-
-#endif

@@ -3,8 +3,7 @@
  * node/exchange/launch.h - launches of a cluster. Node 0 sends the launch to all others. Each node runs its interval of
  * the grid and reports what it wrote, and pages are exchanged. Meanwhile node 0 sends pages to nodes that lack them.
  */
-#ifndef ADSM_CLUSTER_LAUNCH_H
-#define ADSM_CLUSTER_LAUNCH_H
+#pragma once
 
 #include "cluster/shared.h"
 #include "cluster/node/net/comm.h"
@@ -90,5 +89,3 @@ bool adsm_node_wrote(struct adsm_run run);
 void adsm_node_echo(void);
 /* Other nodes: take part until node 0 sends END. */
 void adsm_node_serve(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/exchange/move.h - moves pages between the nodes of a cluster, from alias to alias. For the thread of comm.h. */
-#ifndef ADSM_CLUSTER_MOVE_H
-#define ADSM_CLUSTER_MOVE_H
+#pragma once
 
 #include "cluster/node/net/comm.h"
 #include "cluster/node/net/runs.h"
@@ -18,5 +17,3 @@ bool adsm_move_fetched(struct adsm_run *ret_run);
 size_t adsm_move_n_fetches(void);
 /* Node 0: send pages as they were at the start of the launch. */
 void adsm_move_serve(int to, struct adsm_run run);
-
-#endif

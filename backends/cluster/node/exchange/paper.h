@@ -4,8 +4,7 @@
  * number for each page of global memory, 1 if it wrote the page. The sum of the vectors is the number of nodes that
  * wrote each page.
  */
-#ifndef ADSM_CLUSTER_PAPER_H
-#define ADSM_CLUSTER_PAPER_H
+#pragma once
 
 #include "plan.h"
 
@@ -15,5 +14,3 @@
  */
 void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrote, size_t n_wrote,
 		     struct adsm_segments *out, struct adsm_plan_counts *ret_counts);
-
-#endif

@@ -4,8 +4,7 @@
  * read it. Node 0 gets all pages. Depending on the kind of update, so do all other nodes, none, or the nodes that have
  * read a page since its last write.
  */
-#ifndef ADSM_CLUSTER_PLAN_H
-#define ADSM_CLUSTER_PLAN_H
+#pragma once
 
 #include "cluster/node/net/runs.h"
 
@@ -61,5 +60,3 @@ void adsm_plan_forget(struct adsm_run run);
 void adsm_plan_host(const struct adsm_run *v, size_t n, struct adsm_segments *out);
 /* Plan for pages that kernels wrote, for each node. */
 void adsm_plan_kernel(const struct adsm_runs *wrote, struct adsm_segments *out, struct adsm_plan_counts *ret_counts);
-
-#endif

@@ -4,8 +4,7 @@
  * does not use MPI, and allocates no memory. The owner calls it from one thread at a time, for each request of a worker
  * (hcrc_pages.h, hcrc_sync.h) and for each message, and transports its messages to other nodes.
  */
-#ifndef ADSM_CLUSTER_HCRC_H
-#define ADSM_CLUSTER_HCRC_H
+#pragma once
 
 #include "hcrc_state.h"
 
@@ -31,5 +30,3 @@ int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 void adsm_hcrc_probe(struct adsm_hcrc *hcrc);
 /* A message to the manager. Returns 0, or -EPROTO if it is invalid. */
 int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
-
-#endif

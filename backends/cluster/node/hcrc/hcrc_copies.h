@@ -3,8 +3,7 @@
  * node/hcrc/hcrc_copies.h - connects the caches of a task's workers (store/copies.h) to hcrc_node.h, which keeps them
  * consistent. Which pages a worker must give up is reported by adsm_hcrc_node_notice(), not here.
  */
-#ifndef ADSM_CLUSTER_HCRC_COPIES_H
-#define ADSM_CLUSTER_HCRC_COPIES_H
+#pragma once
 
 #include "store/copies.h"
 #include "hcrc_types.h"
@@ -60,5 +59,3 @@ struct adsm_hcrc_in_vain { uint32_t page, n, worker; };
 struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(uint32_t n_workers);
 /* A bit for each page that workers of this node have written to, in words of 64 bits; NULL: nothing is counted. */
 const uint64_t *adsm_hcrc_sharing_written(void);
-
-#endif

@@ -3,8 +3,7 @@
  * node/hcrc/hcrc_node.h - runs hcrc.h between the processes of a cluster. Workers are threads, which wait until their
  * requests are done. One thread of each node sends and receives the letters.
  */
-#ifndef ADSM_CLUSTER_HCRC_NODE_H
-#define ADSM_CLUSTER_HCRC_NODE_H
+#pragma once
 
 #include "cluster/node/net/comm.h"
 #include "hcrc_types.h"
@@ -56,5 +55,3 @@ int adsm_hcrc_node_barrier(uint32_t worker);
 int adsm_hcrc_node_end(uint32_t worker);
 /* The worker did something invalid: the task ends with this error. Returns when this node knows that. */
 void adsm_hcrc_node_fail(uint32_t worker, int error);
-
-#endif

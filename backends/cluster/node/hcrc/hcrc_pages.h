@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/hcrc/hcrc_pages.h - the pages of a node, and the copies that its workers have of them. */
-#ifndef ADSM_CLUSTER_HCRC_PAGES_H
-#define ADSM_CLUSTER_HCRC_PAGES_H
+#pragma once
 
 #include "hcrc_state.h"
 
@@ -44,5 +43,3 @@ int adsm_hcrc_on_request(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message 
 int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 int adsm_hcrc_on_home(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 int adsm_hcrc_on_page(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
-
-#endif

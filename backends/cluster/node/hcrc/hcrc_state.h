@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/hcrc/hcrc_state.h - what a node, and the manager, know of pages, locks and workers: for hcrc_*.c, and tests. */
-#ifndef ADSM_CLUSTER_HCRC_STATE_H
-#define ADSM_CLUSTER_HCRC_STATE_H
+#pragma once
 
 #include "hcrc_types.h"
 
@@ -148,5 +147,3 @@ static inline void adsm_hcrc_send(struct adsm_hcrc *hcrc, uint32_t to, struct ad
 	hcrc->now->n_sent += message.kind != ADSM_HCRC_PROBE && message.kind != ADSM_HCRC_STATE;
 	hcrc->config.send(hcrc->config.arg, &message, bytes);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/hcrc/hcrc_sync.h - the locks that a node holds or requests, the barrier, and the end of workers. */
-#ifndef ADSM_CLUSTER_HCRC_SYNC_H
-#define ADSM_CLUSTER_HCRC_SYNC_H
+#pragma once
 
 #include "hcrc_state.h"
 
@@ -30,5 +29,3 @@ int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *m
 int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 void adsm_hcrc_on_probe(struct adsm_hcrc *hcrc);
 int adsm_hcrc_on_early_ack(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
-
-#endif

@@ -3,8 +3,7 @@
  * node/hcrc/hcrc_types.h - types of hierarchical centralized release consistency (HCRC). This protocol makes stores of
  * a task's workers visible to its workers on other nodes (docs/tasks-hcrc.md).
  */
-#ifndef ADSM_CLUSTER_HCRC_TYPES_H
-#define ADSM_CLUSTER_HCRC_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ struct adsm_hcrc_counts {
 	uint64_t barriers;
 	uint64_t locks, global_locks;			/* locks taken; and of these, requested from the manager */
 };
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The functions are called under the mutex of hcrc_node.c, except those that only read processor time.
  */
-#ifndef ADSM_CLUSTER_VIRTUAL_H
-#define ADSM_CLUSTER_VIRTUAL_H
+#pragma once
 
 #include "cluster/shared.h"
 #include "hcrc_types.h"
@@ -31,5 +30,3 @@ uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message);
 void adsm_virtual_take(const struct adsm_hcrc_message *message, uint64_t sent);
 /* The latest time of all events on this node since the task began, ns. */
 uint64_t adsm_virtual_now(void);
-
-#endif

@@ -3,8 +3,7 @@
  * node/net/bell.h - a word of memory that wakes a node. Nodes on one machine share their words, and ring the word of a
  * node after they have sent something to it: MPI itself can only be polled.
  */
-#ifndef ADSM_CLUSTER_BELL_H
-#define ADSM_CLUSTER_BELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void adsm_bell_ring(int rank);
 uint32_t adsm_bell_count(void);
 /* Sleep until the count exceeds @count, at most @most_ns. Returns true if it does not exceed it. */
 bool adsm_bell_sleep(uint32_t count, uint64_t most_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * and only that thread calls these functions, except adsm_comm_wake(). It never waits in MPI while kernels run on any
  * node. It checks for letters and rests between two checks; rests become longer while nothing comes.
  */
-#ifndef ADSM_CLUSTER_COMM_H
-#define ADSM_CLUSTER_COMM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ const void *adsm_pack_take(const struct adsm_letter *letter, size_t *at, size_t 
  * @request: an MPI_Request; this header does not include MPI's.
  */
 void adsm_wait_for(void *request);
-
-#endif

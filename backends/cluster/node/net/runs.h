@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/net/runs.h - lists of runs of pages, and allocation of memory that a node needs to continue. */
-#ifndef ADSM_CLUSTER_RUNS_H
-#define ADSM_CLUSTER_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ __attribute__((returns_nonnull)) void *adsm_node_memory(void *data, size_t size)
 __attribute__((returns_nonnull)) void *adsm_node_grow(void *data, size_t n, size_t *room, size_t size);
 /* Zeroed, and never freed. */
 __attribute__((returns_nonnull)) void *adsm_node_table(size_t size);
-
-#endif

@@ -17,8 +17,7 @@
  * whole pages from here; on the home patch() and merge() of what others wrote to the same page; arrived() for pages
  * that come, invalidate() for those that do not.
  */
-#ifndef ADSM_CLUSTER_PAGES_H
-#define ADSM_CLUSTER_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ typedef bool adsm_touch_handler(int sig, uintptr_t address, bool write);
 int adsm_handler_take(adsm_touch_handler *handler);
 /* Restore the previous handlers, unless other code has replaced these. */
 void adsm_handler_give_back(void);
-
-#endif

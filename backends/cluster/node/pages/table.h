@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/pages/table.h - what a node knows of each page: a byte of flags, its twin, the objects it belongs to. */
-#ifndef ADSM_CLUSTER_TABLE_H
-#define ADSM_CLUSTER_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ void adsm_table_remove(struct adsm_run run);
 bool adsm_table_next_changed(size_t *i, uint64_t *at, struct adsm_run *ret_run);
 /* Clear these flags in all changed groups, which are unchanged afterwards. */
 void adsm_table_settle(unsigned flags);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/pages/tracker.h - the contract of trackers: how touches and stores are detected. */
-#ifndef ADSM_CLUSTER_TRACKER_H
-#define ADSM_CLUSTER_TRACKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct adsm_tracker {
 extern const struct adsm_tracker adsm_tracker_sigsegv;
 /* By userfaultfd: the system records stores. */
 extern const struct adsm_tracker adsm_tracker_uffd;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* node/pages/types.h - types of pages.h. */
-#ifndef ADSM_CLUSTER_TYPES_H
-#define ADSM_CLUSTER_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ struct adsm_pages_counts {
 	uint64_t waited_ns;			/* time that threads of kernels waited for pages */
 	uint64_t twins;
 };
-
-#endif

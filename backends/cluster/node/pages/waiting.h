@@ -3,8 +3,7 @@
  * node/pages/waiting.h - threads that wait for pages in their signal handlers, and which pages to fetch for them. The
  * table's lock is held in all of these functions.
  */
-#ifndef ADSM_CLUSTER_WAITING_H
-#define ADSM_CLUSTER_WAITING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ bool adsm_waiting_next(struct adsm_run *ret_run);
 uint64_t adsm_waiting_ahead(uint64_t page);
 /* Forget the order of touches. */
 void adsm_waiting_forget(void);
-
-#endif

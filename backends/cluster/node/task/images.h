@@ -3,8 +3,7 @@
  * node/task/images.h - modules of a node whose tasks run on cores with a local store. For each module both codes are
  * loaded: that for processors, which runs kernels, and that for cores with a local store, which runs tasks.
  */
-#ifndef ADSM_CLUSTER_IMAGES_H
-#define ADSM_CLUSTER_IMAGES_H
+#pragma once
 
 #include "process/shared.h"
 #include "store/layout.h"
@@ -15,5 +14,3 @@ void adsm_images_start(const struct adsm_scratchpad_layout *layout, uint32_t pag
 int adsm_images_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply);
 /* The address range of a task's constants, which it may read. */
 void adsm_images_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end);
-
-#endif

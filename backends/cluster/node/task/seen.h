@@ -3,8 +3,7 @@
  * node/task/seen.h - the record of a counted task: when its workers did what, and how they share pages. Each node
  * records its own part, and node 0 combines the parts.
  */
-#ifndef ADSM_CLUSTER_SEEN_H
-#define ADSM_CLUSTER_SEEN_H
+#pragma once
 
 #include "cluster/node/hcrc/hcrc_copies.h"
 #include "cluster/node/net/comm.h"
@@ -38,5 +37,3 @@ void adsm_seen_add(int rank, uint32_t first, uint64_t later, const struct adsm_s
  */
 struct adsm_sharing_worst adsm_seen_worst(uint32_t *ret_page);
 void adsm_seen_end(void);
-
-#endif

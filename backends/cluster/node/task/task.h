@@ -3,8 +3,7 @@
  * node/task/task.h - tasks of a cluster. Node 0 starts a task on all nodes. On each node some of the workers run
  * (workers.h), and hcrc_node.h keeps their pages consistent. Only the communication thread calls these functions.
  */
-#ifndef ADSM_CLUSTER_TASK_H
-#define ADSM_CLUSTER_TASK_H
+#pragma once
 
 #include "cluster/shared.h"
 #include "cluster/node/net/comm.h"
@@ -43,5 +42,3 @@ const struct adsm_span *adsm_node_task_parts(void);
 bool adsm_node_task_letter(struct adsm_letter *letter);
 /* The function look_for_task of struct adsm_node_calls. */
 bool adsm_node_task_look(bool *ret_found);
-
-#endif

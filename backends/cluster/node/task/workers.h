@@ -3,8 +3,7 @@
  * node/task/workers.h - the workers of a task on this node. Each is a thread with a core that has a local store
  * (store/). hcrc_node.h keeps their copies of device memory consistent with those of all other workers, on all nodes.
  */
-#ifndef ADSM_CLUSTER_WORKERS_H
-#define ADSM_CLUSTER_WORKERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ const char *adsm_workers_explain(int signal, uint64_t address, const char *acces
 uint64_t adsm_node_heap_alloc(struct adsm_store *store, uint64_t heap, uint64_t size);
 /* Returns false if the address is no allocated memory of this heap. */
 bool adsm_node_heap_free(struct adsm_store *store, uint64_t heap, uint64_t address);
-
-#endif
