@@ -384,7 +384,7 @@ static void unknown(void)
 		char word[64];
 		int n = rows[i].n;
 
-		snprintf(word, sizeof(word), "CUDA's %s is", rows[i].symbol);
+		snprintf(word, sizeof(word), "CUDA's %s: it passes", rows[i].symbol);
 		/* One symbol is in two rows. */
 		if (!strcmp(rows[i].symbol, "cuMemAlloc"))
 			n = 1;
