@@ -73,15 +73,15 @@ enum fault {
 static const struct {
 	const char *name, *found;
 } faults[N_FAULTS] = {
-	[COUNTS] = { "counts", "blocks in each state are not counted" },
+	[COUNTS] = { "counts", "the counts of blocks in each state are wrong" },
 	[BUSY_COUNT] = { "busy-count", "changes that are begun are not counted exactly" },
-	[SENDING_COUNT] = { "sending-count", "sends that are begun are not counted" },
+	[SENDING_COUNT] = { "sending-count", "blocks that are sent or queued are not counted" },
 	[MARKS] = { "marks", "a block is marked for a change that is not going on" },
 	[QUEUE] = { "queue", "the queue of sends has other blocks than those that are QUEUED" },
 	[TWICE] = { "twice", "two changes that exclude each other go on" },
-	[VIEWS] = { "views", "a view permits more than the state" },
-	[OPEN_RANGE] = { "open-range", "a block is open outside of the open range" },
-	[HOLES] = { "holes", "a block has holes that has no bytes" },
+	[VIEWS] = { "views", "a view permits more than the block's state" },
+	[OPEN_RANGE] = { "open-range", "a block outside of the open range is open" },
+	[HOLES] = { "holes", "a block has holes, but lacks its bytes" },
 	[OLD_READ] = { "old-read", "the CPU has old bytes, and does not know" },
 	[LOST] = { "lost", "the device has old bytes, and does not know" },
 	[POLICY] = { "policy", "the policy knows other blocks than those that are to be sent" },
