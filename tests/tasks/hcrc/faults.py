@@ -42,14 +42,12 @@ FAULTS = {
         "hcrc_pages", "\tif (size)\n\t\tnotice(hcrc, number, page->readers & ~adsm_hcrc_bit(worker));\n", "",
         "looks", STALE),
     "what a node has not sent is lost when its page becomes old": (
-        "hcrc_pages", "\tsize = take_diff(hcrc, number);\n\tif (size)\n\t\tsend_early(hcrc, number, size);\n\ttake_out",
-        "\tsize = take_diff(hcrc, number);\n\ttake_out", "programs", "a store is"),
+        "hcrc_pages", "\tif (page->valid)\n\t\tgive_up(hcrc, number);\n",
+        "\tif (page->valid) {\n\t\ttake_diff(hcrc, number);\n\t\tgive_up(hcrc, number);\n\t}\n",
+        "programs", "a store is"),
     "and when its frame is wanted": (
-        "hcrc_pages", "\tif (size)\n\t\tsend_early(hcrc, number, size);\n\ttake_out(hcrc, page);\n"
-        "\tpage->valid = false;\n"
-        "\tpage->right = ADSM_HCRC_NO_RIGHT;\n\thcrc->now->n_kept--;\n\thcrc->counts",
-        "\ttake_out(hcrc, page);\n\tpage->valid = false;\n"
-        "\tpage->right = ADSM_HCRC_NO_RIGHT;\n\thcrc->now->n_kept -= 1 + 0 * (uint32_t)size;\n\thcrc->counts",
+        "hcrc_pages", "\tgive_up(hcrc, number);\n\thcrc->counts",
+        "\ttake_diff(hcrc, number);\n\tgive_up(hcrc, number);\n\thcrc->counts",
         "frames", STALE + "|no lost update"),
     "a twin is not the page that the worker has": (
         "hcrc_pages", "\thas = has && (page->readers & bit) && !(page->noticed & bit);\n", "", "programs",
