@@ -57,6 +57,7 @@ struct adsm_device_caps {
 	bool cuda_code;		/* module_load() accepts code of CUDA devices; other drivers may crash on it */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
 	bool services;		/* kernels may call services: config.serve */
+	bool variables;		/* a launch gives kernels the addresses of their module's variables */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* the kind of device memory, in one word, for people */
 	uint64_t memory_size;	/* bytes */

@@ -15,16 +15,18 @@ extern "C" {
  *
  * - Functions that return int return 0 on success, or a negative errno value. Functions that return a pointer return
  *   NULL on failure and set errno. adsmLastError() then returns a sentence about the failure.
- * - Every function may return -ENOMEM, and -ENODEV if no device could be opened or the device was lost. In the child of
- *   a fork() every function that needs the library returns -ENOTSUP.
+ * - Every function may return -ENOMEM, and -ENODEV if no device could be opened or the device was lost.
+ * - The child of a fork() must not access objects before it calls exec. Functions that need the library fail there with
+ *   -ENOTSUP.
  * - Sizes are in bytes. Names that end in _ns are times in nanoseconds.
  * - Any thread may call any function at any time. A signal handler may call only adsmHandleFault(), adsmIsShared()
  *   (adsm_lend.h), and adsmOnceGet(), adsmOnceTry(), adsmOnceWait(), adsmOnceFresh() and adsmOnceSet() (adsm_once.h).
  * - The library starts by itself at the first call that needs it.
  * - A structure with struct_size may get new fields at its end in a later version. The caller sets struct_size to the
  *   structure's sizeof. The library accepts the sizes of older and newer versions:
- *   - Fields that are missing in the caller's version have their defaults.
- *   - Fields that the library does not know must be 0, or the function fails with -EINVAL. In results they are 0.
+ *   - Older caller: fields that its structure lacks have their defaults.
+ *   - Newer caller: fields that the library does not know must be 0, or the function fails with -EINVAL. In a structure
+ *     that the library fills, it sets such fields to 0.
  *   - A size that is smaller than the structure's first version, or larger than 4096, is invalid (-EINVAL).
  *   The same holds for a structure whose size is a parameter of the function, such as adsmStats.
  * - Parameters named ret_... are outputs. The library writes them only on success.
@@ -151,7 +153,8 @@ typedef struct adsmAllocOptions {
  * @options: NULL for the defaults.
  *
  * Returns the address, as adsmAlloc() does, or NULL with errno:
- *   EINVAL    @size is 0 or has too many blocks, or an option is invalid; adsmLastError() names it
+ *   EINVAL    @size is 0, @size / block_size is more than 4294967295 blocks, or a field of @options is invalid;
+ *             adsmLastError() names it
  *   ENODEV    there is no device, or the device was lost
  *   ENOMEM    the device or the host has not enough memory
  *   EAGAIN    the library could not start a thread
@@ -172,7 +175,7 @@ ADSM_API int adsmFree(void *p);
 
 /**
  * The same as adsmAlloc(). In the paper (section 4.2) it allocates memory whose device address may differ from its CPU
- * address. With this library every object may be like that; adsmSafe() returns the device address.
+ * address. With this library the device address of every object may differ; adsmSafe() returns it.
  */
 ADSM_API void *adsmSafeAlloc(size_t size);
 
@@ -180,7 +183,9 @@ ADSM_API void *adsmSafeAlloc(size_t size);
  * Return the device address of a byte of an object (paper, section 4.2).
  *
  * A program needs this only for pointers that it stores in memory for kernels, on devices where the two addresses
- * differ (adsmDeviceProps.same_address is 0). The library translates pointer arguments of calls.
+ * differ (adsmDeviceProps.same_address is 0). The program stores this number in place of the pointer. Each call must
+ * name the target with adsmUse(), because the library does not see pointers in data. It translates pointer arguments of
+ * calls.
  *
  * @p: an address in an object.
  *
@@ -214,7 +219,8 @@ ADSM_API int adsmMemset(void *dst, int value, size_t size);
 
 /* How a kernel, or other code, accesses memory. */
 #define ADSM_ACCESS_IN 1u		/* it only reads the memory */
-#define ADSM_ACCESS_OUT 2u		/* it overwrites all of the memory and does not read the old contents */
+#define ADSM_ACCESS_OUT 2u		/* it overwrites all of the memory and does not read the old contents; bytes
+					   that it does not write are undefined afterwards */
 #define ADSM_ACCESS_INOUT 3u		/* it reads and writes the memory */
 
 /**
@@ -380,6 +386,23 @@ ADSM_API int adsmModuleUnload(adsmModule *module);
  */
 ADSM_API adsmKernel *adsmKernelGet(adsmModule *module, const char *name);
 
+/**
+ * Return the address of a variable of a module: __device__ or __constant__ of CUDA C (docs/cuda-c.md). Each device has
+ * its own. The variable is a shared object, like those of adsmAlloc(), which the module owns until adsmModuleUnload().
+ * Kernels of the module that use the variable need not name it.
+ *
+ * @device: the device, or ADSM_DEVICE_CURRENT.
+ * @name: the variable's name. In C++ it is mangled if the variable is in a namespace.
+ * @ret_size: gets its size in bytes; NULL: not needed.
+ *
+ * Returns the address, or NULL with errno:
+ *   ENOENT    the module has no variable of this name; adsmLastError() lists its variables
+ *   ENOTSUP   the device does not support variables of modules
+ *   EINVAL    @module, @device or @name is invalid
+ *   ENOMEM    the device or the host has not enough memory
+ */
+ADSM_API void *adsmModuleGlobal(adsmModule *module, int device, const char *name, size_t *ret_size);
+
 /** One argument of a call. Use adsmPtr() and the related functions to create it. */
 typedef struct adsmArg {
 	uint32_t kind;			/* ADSM_ARG_* */
@@ -397,9 +420,12 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
 #define ADSM_ARGS_MAX 32			/* maximum number of arguments of one call, with adsmUse() */
 
 /**
- * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function returns before the
- * kernel has run. Calls on a device run in order. adsmSync() waits for the kernel. An access of the CPU to an object
- * that the kernel may write also waits.
+ * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function does not wait for
+ * the kernel. Calls on a device run in order. adsmSync() waits for the kernel.
+ *
+ * If the CPU accesses an object that the kernel may write, the access waits until the kernel has ended, and then sees
+ * its results. There are two exceptions. With ADSM_TOUCH=error the thread gets SIGBUS. With the protocol batch the
+ * access does not wait: call adsmSync() first.
  *
  * The macro adsmCall() is easier to use, because it counts the arguments.
  *

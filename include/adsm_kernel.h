@@ -280,9 +280,19 @@ struct adsm_kernel_block {
 
 /**
  * @args: one entry for each parameter. A pointer: the address of a uint64_t that contains it. A value: the address of
- *        its bytes, aligned or not. A constant: the address of its bytes, aligned for its type.
+ *        its bytes, aligned or not. A constant: the address of its bytes, aligned for its type. Memory of the block:
+ *        the address of a uint64_t with its size.
  */
 typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *const *args);
+
+/*
+ * A module may also export adsm_step_<name>(), for kernels whose blocks wait for each other. It runs a block until the
+ * block ends, and returns 0; or until the block can only continue after other blocks have run. Then it stores the
+ * block's state in *state, which is NULL at first, and a later call with the same state continues.
+ * It returns 1: all threads of the block wait for all other blocks; the call with @open nonzero continues them. 2: the
+ * block waits for memory to change.
+ */
+typedef int adsm_kernel_step(const struct adsm_kernel_block *block, const void *const *args, void **state, int open);
 
 /* The entry of @args for a write-once object. A function that cannot do its work does not return. */
 struct adsm_kernel_once {
@@ -302,10 +312,14 @@ struct adsm_kernel_once {
 #define ADSM_KERNEL_TASK 2u
 /* A flag: the kernel may call services. adsmcc sets it. */
 #define ADSM_KERNEL_SERVICES 4u
+/* A flag: the kernel may use any object, because it follows pointers in memory. */
+#define ADSM_KERNEL_ANY_OBJECT 8u
 
 struct adsm_kernel_param {
 	char name[32], type[32];
-	__UINT32_TYPE__ kind;		/* 1: pointer, 2: value, 3: constant, 6: write-once; as ADSM_ARG_* of adsm.h */
+	/* 1: pointer, 2: value, 3: constant, 5: memory of the block, 6: write-once; as ADSM_ARG_* of adsm.h. 7: a
+	 * variable of the module; name: its index */
+	__UINT32_TYPE__ kind;
 	__UINT32_TYPE__ access;		/* pointer: 1: in, 2: out, 3: inout, 0: not declared */
 	__UINT32_TYPE__ size;		/* bytes of the value, or of one element */
 };

@@ -159,7 +159,7 @@ static inline adsmOnceDistribution adsmOncePlaced(int (*place)(void *arg, size_t
  * @distribution: where the units are; NULL: in host memory. It may divide the object into at most 4096 runs of pages,
  *                each in one place. The library does not use the structure after the function has returned.
  *
- * Kernels can use the object on each device that supports write-once objects. docs/once.md lists these devices.
+ * Kernels can use the object on each device that supports write-once objects. docs/once-reference.md lists them.
  *
  * Returns the object, which the caller owns until adsmOnceFree(), or NULL with errno:
  *   ENODEV    there is no device

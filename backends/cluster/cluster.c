@@ -218,6 +218,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 		.signal_safe = true,
 		.survives = true,
 		.once = true,
+		.variables = true,
 		.memory_size = adsm_cluster_options.memory_size,
 		/* A preliminary value, which node 0 gets, too. describe_nodes() sets the sum of all nodes. */
 		.compute_units = adsm_cluster_options.threads ? adsm_cluster_options.threads : adsm_os_n_cpus(),

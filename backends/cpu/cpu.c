@@ -43,6 +43,7 @@ static void describe(struct adsm_process_device *process, int index)
 		.unified = adsm_cpu_options.unified,
 		.survives = true,
 		.once = true,
+		.variables = true,
 		.services = true,
 		.memory_size = adsm_cpu_options.memory_size,
 		.compute_units = adsm_cpu_options.threads ? adsm_cpu_options.threads : adsm_os_n_cpus(),

@@ -101,6 +101,12 @@ int adsm_process_event_elapsed(struct adsm_device *base, struct adsm_device_even
 	return 0;
 }
 
+/* The bytes of an argument in a slot. Memory of the block is only its size: the kernel allocates it. */
+static size_t arg_bytes(const struct adsm_launch_arg *arg)
+{
+	return arg->kind == ADSM_LAUNCH_POINTER || arg->kind == ADSM_LAUNCH_LOCAL ? sizeof(uint64_t) : arg->size;
+}
+
 /* Place the arguments' bytes. Returns their total size, including padding. */
 static size_t place_args(const struct adsm_launch *launch, uint32_t *offsets)
 {
@@ -112,7 +118,7 @@ static size_t place_args(const struct adsm_launch *launch, uint32_t *offsets)
 
 		end = (end + align - 1) & ~(align - 1);
 		offsets[i] = (uint32_t)end;
-		end += launch->args[i].kind == ADSM_LAUNCH_POINTER ? sizeof(uint64_t) : launch->args[i].size;
+		end += arg_bytes(&launch->args[i]);
 	}
 	return end;
 }
@@ -125,7 +131,9 @@ static int check_launch(const struct adsm_launch *launch)
 		return adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", launch->name,
 				 ADSM_PROCESS_MAX_ARGS);
 	for (size_t i = 0; i < launch->n_args; i++) {
-		size_t size = launch->args[i].kind == ADSM_LAUNCH_POINTER ? 0 : launch->args[i].size;
+		const bool is_value = launch->args[i].kind == ADSM_LAUNCH_VALUE ||
+				      launch->args[i].kind == ADSM_LAUNCH_CONST;
+		const size_t size = is_value ? launch->args[i].size : 0;
 
 		if (size > ADSM_PROCESS_MAX_ARG_BYTES - bytes)
 			return adsm_fail(-EINVAL, "kernel '%s' has more than %zu bytes of values and constants",
@@ -173,6 +181,10 @@ static void copy_args(struct adsm_process_shared *shared, uint64_t i, const stru
 			if (pointers && arg->memory)
 				shared->pointers[i][slot->n_pointers++] = (struct adsm_process_pointer){
 					arg->memory->address, arg->memory->size, n, arg->access };
+		} else if (arg->kind == ADSM_LAUNCH_LOCAL) {
+			const uint64_t size = arg->size;
+
+			memcpy(bytes + slot->arg_offset[n], &size, sizeof(size));
 		} else if (arg->size) {
 			memcpy(bytes + slot->arg_offset[n], arg->data, arg->size);
 		}

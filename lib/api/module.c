@@ -13,11 +13,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/symbols.h"
 #include "run/call.h"
 #include "run/io.h"
 #include "run/kernel.h"
 #include "run/later_end.h"
 #include "run/sync.h"
+#include "run/variable.h"
 #include "start/start.h"
 
 /*
@@ -192,6 +194,8 @@ int adsmModuleUnload(adsmModule *module)
 	if (error || !module)
 		return ADSM_TOLD(error);
 	error = adsm_later_leave(module);
+	if (!error && adsm_module_is_live(module))
+		adsm_variables_free(module);
 	return ADSM_TOLD(error ? error : adsm_module_unload(module));
 }
 
@@ -217,6 +221,51 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 		at += (size_t)adsm_format(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
 					  module->info->kernels[i].name);
 	return no_handle(adsm_fail(-ENOENT, "the module has no kernel '%s'; it has: %s", name, names));
+}
+
+/* The names of a module's variables: "a, b". */
+static void list_variables(const struct adsm_module_info *info, char *ret_names, size_t size)
+{
+	const char *text = info->symbols;
+	struct adsm_symbol symbol;
+	size_t at = 0;
+
+	ret_names[0] = '\0';
+	for (size_t i = 0; adsm_symbol_next(&text, &symbol) && at < size; i++)
+		at += (size_t)adsm_format(ret_names + at, size - at, "%s%.*s", i ? ", " : "", (int)symbol.name_size,
+					  symbol.name);
+}
+
+void *adsmModuleGlobal(adsmModule *module, int device, const char *name, size_t *ret_size)
+{
+	ADSM_TELLS;
+	struct adsm_home *home;
+	void *const *addresses;
+	char names[512];
+	size_t size;
+	long index;
+	int error = adsm_start();
+
+	if (!error && has_said_why_null(module))
+		return no_handle(-EINVAL);
+	if (!error && (!name || !adsm_module_is_live(module)))
+		error = adsm_fail(-EINVAL, "adsmModuleGlobal() takes a loaded module and a name");
+	if (!error)
+		error = adsm_home_get(device, &home);
+	if (error)
+		return no_handle(ADSM_TOLD(error));
+	index = adsm_variable_find(module->info, name, &size);
+	if (index < 0) {
+		list_variables(module->info, names, sizeof(names));
+		return no_handle(adsm_fail(-ENOENT, "no variable '%s' in this module; it has: %s", name,
+					   *names ? names : "none"));
+	}
+	error = adsm_variables_get(module, home, &addresses);
+	if (error)
+		return no_handle(ADSM_TOLD(error));
+	if (ret_size)
+		*ret_size = size;
+	return addresses[index];
 }
 
 int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)

@@ -10,6 +10,7 @@
 #include "adsm_kernel.h"
 #include "base/log.h"
 #include "base/module.h"
+#include "base/symbols.h"
 
 #if defined(__x86_64__)
 #define HOST_MACHINE EM_X86_64
@@ -46,11 +47,11 @@ struct section {
 	size_t size;
 };
 
-enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, N_SECTIONS };
+enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, NAMES, SYMBOLS, N_SECTIONS };
 
 static const char *const section_names[N_SECTIONS] = {
 	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs", "adsm_partitions",
-	"adsm_variables",
+	"adsm_variables", "adsm_names", "adsm_symbols",
 };
 
 static bool inside(uint64_t offset, uint64_t size, uint64_t total)
@@ -123,7 +124,8 @@ static int check_desc(const struct adsm_kernel_desc *desc)
 		const struct adsm_kernel_param *param = &desc->params[i];
 
 		if (!is_string(param->name, sizeof(param->name)) || !is_string(param->type, sizeof(param->type)) ||
-		    (param->kind != ADSM_ARG_ONCE &&
+		    (param->kind != ADSM_ARG_ONCE && param->kind != ADSM_ARG_LOCAL &&
+		     param->kind != ADSM_PARAM_VARIABLE &&
 		     (param->kind < ADSM_ARG_POINTER || param->kind > ADSM_ARG_CONST)) ||
 		    param->access > ADSM_ACCESS_INOUT)
 			return adsm_fail(-ENOEXEC, "the kernel module is damaged: parameter %u of kernel %s is invalid",
@@ -159,7 +161,7 @@ int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
 		free(info);
 		return ret;
 	}
-	info->text = info->ptx = info->variables = "";
+	info->text = info->ptx = info->variables = info->names = info->symbols = "";
 	*ret_info = info;
 	return 0;
 }
@@ -191,6 +193,7 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 		kernel->global_atomics = !(desc.flags & ADSM_KERNEL_NO_GLOBAL_ATOMICS);
 		kernel->task = desc.flags & ADSM_KERNEL_TASK;
 		kernel->services = desc.flags & ADSM_KERNEL_SERVICES;
+		kernel->any_object = desc.flags & ADSM_KERNEL_ANY_OBJECT;
 		kernel->params = params;
 		for (uint32_t p = 0; p < desc.n_params; p++, params++) {
 			memcpy(params->name, desc.params[p].name, sizeof(params->name));
@@ -198,7 +201,9 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 			params->kind = desc.params[p].kind;
 			params->access = desc.params[p].access;
 			params->size = desc.params[p].size;
+			kernel->n_variables += params->kind == ADSM_PARAM_VARIABLE;
 		}
+		kernel->n_params -= kernel->n_variables;
 	}
 	return 0;
 }
@@ -215,6 +220,32 @@ static int read_string(const struct section *section, const char *name, const ch
 	*ret_text = section->data;
 	*ret_size = section->size - 1;
 	return 0;
+}
+
+/* Read the module variables, and check those that kernels name. */
+static int read_symbols(struct adsm_module_info *info, const struct section *section)
+{
+	size_t ignored;
+	int error = read_string(section, "adsm_symbols", &info->symbols, &ignored);
+	const long n = error ? 0 : adsm_symbols_count(info->symbols);
+
+	if (n < 0)
+		error = adsm_fail(-ENOEXEC, "the kernel module is damaged: section adsm_symbols");
+	info->n_symbols = (uint32_t)n;
+	for (size_t i = 0; !error && i < info->n_kernels; i++) {
+		const struct adsm_kernel_info *kernel = &info->kernels[i];
+
+		for (uint32_t p = 0; !error && p < kernel->n_params + kernel->n_variables; p++) {
+			const struct adsm_param *param = &kernel->params[p];
+			const bool is_variable = param->kind == ADSM_PARAM_VARIABLE;
+
+			if (is_variable != (p >= kernel->n_params) ||
+			    (is_variable && strtoul(param->name, NULL, 10) >= info->n_symbols))
+				error = adsm_fail(-ENOEXEC, "the kernel module is damaged: variables of kernel %s",
+						  kernel->name);
+		}
+	}
+	return error;
 }
 
 /* Read the code for cores with a local store, and what its kernels need; each section ends with a NUL. */
@@ -283,6 +314,10 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 	if (!ret)
 		ret = read_string(&sections[VARIABLES], "adsm_variables", &info->variables, &ignored);
 	if (!ret)
+		ret = read_string(&sections[NAMES], "adsm_names", &info->names, &ignored);
+	if (!ret)
+		ret = read_symbols(info, &sections[SYMBOLS]);
+	if (!ret)
 		ret = read_store(info, sections);
 	if (ret)
 		goto destroy;
@@ -316,6 +351,22 @@ bool adsm_module_atomics(const void *image, size_t size, const char *kernel)
 			atomics = info->kernels[i].global_atomics;
 	adsm_module_info_destroy(info);
 	return atomics;
+}
+
+size_t adsm_module_find_name(const struct adsm_module_info *info, const char *name, const char **ret_name)
+{
+	const size_t size = strlen(name);
+
+	for (const char *line = info->names; *line;) {
+		const size_t length = strcspn(line, "\n"), brief = strcspn(line, " \n");
+
+		if (brief < length && length - brief - 1 == size && !memcmp(line + brief + 1, name, size)) {
+			*ret_name = line;
+			return brief;
+		}
+		line += length + (line[length] != '\0');
+	}
+	return 0;
 }
 
 bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size)

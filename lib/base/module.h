@@ -7,6 +7,9 @@
  * - "adsm_text": the source for other compilers
  * - "adsm_ptx", optional: the code that a CUDA compiler made of it
  * - "adsm_variables", optional: names of the variables that kernels may change
+ * - "adsm_names", optional: names of kernels that are longer, or have another form, in their source. A line for each
+ *   kernel: its name in adsm_kernels, a space, the name in the source
+ * - "adsm_symbols", optional: its variables in device memory (symbols.h)
  * - "adsm_store", optional: another shared object, for cores with a local store
  * - "adsm_needs": an array of struct adsm_store_needs (adsm_scratchpad.h), for that
  * - "adsm_partitions", optional: the code of "adsm_store" as an image of partitions
@@ -19,10 +22,14 @@
 
 #include "adsm_scratchpad.h"
 
+/* The kind of a parameter that the library adds to each call: a module variable. */
+#define ADSM_PARAM_VARIABLE 7
+
 struct adsm_param {
 	char name[32];
 	char type[32];			/* as written: "float", "struct atom" */
-	uint32_t kind;			/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL, _ONCE; _NONE: not known */
+	/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL, _ONCE; _NONE: not known; ADSM_PARAM_VARIABLE */
+	uint32_t kind;
 	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
 	uint32_t size;			/* value: its bytes; pointer and const: bytes of one element; 0: not known */
 };
@@ -34,6 +41,9 @@ struct adsm_kernel_info {
 	bool global_atomics;		/* may do atomic operations on objects, or this is unknown */
 	bool task;			/* blocks are workers, which all run at the same time */
 	bool services;			/* may call services (adsm_kernel_services.h) */
+	bool any_object;		/* may use objects that its arguments do not name */
+	/* Module variables that it uses: they follow the parameters. The name is the variable's index. */
+	uint32_t n_variables;
 	const struct adsm_param *params;
 };
 
@@ -46,6 +56,9 @@ struct adsm_module_info {
 	size_t text_size;
 	const char *ptx;		/* the same */
 	const char *variables;		/* the variables that kernels may change: "a, b"; the same */
+	const char *names;		/* lines of the section adsm_names; the same */
+	const char *symbols;		/* lines of the section adsm_symbols; the same */
+	uint32_t n_symbols;
 	const void *store;		/* code for cores with a local store, inside image */
 	size_t store_size;		/* 0: there is none */
 	const void *partitions;		/* the same code as partitions (image.h), inside image, not aligned */
@@ -68,6 +81,12 @@ void adsm_module_info_destroy(struct adsm_module_info *info);
 
 /* The global_atomics of a kernel of a module; also true if there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
+
+/*
+ * Find the kernel that has this name in the module's source. Returns the length of its name in the module, and the
+ * name, which is not NUL-terminated; 0: there is none.
+ */
+size_t adsm_module_find_name(const struct adsm_module_info *info, const char *name, const char **ret_name);
 
 /* Does a module have variables that its kernels may change? @ret_names: their names, "a, b". */
 bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "core/index.h"
+#include "run/variable.h"
 
 /* Initialize only the members that are used. */
 static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home *home)
@@ -358,6 +359,28 @@ static int bind_assignments(struct adsm_bound *bound)
 	return bound->home ? 0 : adsm_home_get(ADSM_DEVICE_CURRENT, &bound->home);
 }
 
+/* The module's variables that the kernel uses follow its arguments. */
+static int bind_variables(struct adsm_bound *bound)
+{
+	const struct adsm_kernel_info *info = bound->kernel->info;
+	void *const *addresses;
+	int error;
+
+	if (!info->n_variables)
+		return 0;
+	error = adsm_variables_get(bound->kernel->module, bound->home, &addresses);
+	if (!error && !bound->room && (bound->n_args + info->n_variables > bound->max ||
+				       bound->n_pointers + info->n_variables > bound->max))
+		error = grow(bound);
+	for (uint32_t i = 0; !error && i < info->n_variables; i++) {
+		const struct adsm_param *param = &info->params[info->n_params + i];
+
+		error = add_pointer(bound, "a variable of the module", addresses[strtoul(param->name, NULL, 10)],
+				    param->access, &bound->args[bound->n_args++]);
+	}
+	return error;
+}
+
 static int check_onces(const struct adsm_bound *bound)
 {
 	const struct adsm_device *device = bound->home->device;
@@ -372,12 +395,14 @@ int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args,
 	int error;
 
 	begin(bound, kernel, NULL);
-	bound->named = true;
+	bound->named = !kernel->info->any_object;
 	error = n > ADSM_ARGS_FEW ? grow(bound) : 0;
 	if (!error)
 		error = bind(bound, args, n);
 	if (!error)
 		error = bind_assignments(bound);
+	if (!error)
+		error = bind_variables(bound);
 	if (!error)
 		error = check_onces(bound);
 	if (!error)

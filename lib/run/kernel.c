@@ -222,9 +222,14 @@ size_t adsm_modules_alive(void)
 
 adsmKernel *adsm_kernel_find(adsmModule *module, const char *name)
 {
-	for (size_t i = 0; i < module->info->n_kernels; i++)
-		if (!strcmp(module->info->kernels[i].name, name))
+	const size_t brief = adsm_module_find_name(module->info, name, &name), size = brief ? brief : strlen(name);
+
+	for (size_t i = 0; i < module->info->n_kernels; i++) {
+		const char *own = module->info->kernels[i].name;
+
+		if (!strncmp(own, name, size) && !own[size])
 			return &module->kernels[i];
+	}
 	return NULL;
 }
 

@@ -2,6 +2,8 @@
 /* kernel.h - modules and kernels. Each is loaded on a device when it is first called there. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "adsm.h"
 #include "backend.h"
 #include "core/home.h"
@@ -31,6 +33,7 @@ struct adsmModule {
 	bool internal;			/* made by the library: see adsm_kernel_nothing() */
 	adsmKernel *kernels;		/* info->n_kernels of them */
 	struct adsm_code *codes[ADSM_MAX_DEVICES];
+	void **_Atomic variables[ADSM_MAX_DEVICES];	/* see variable.h */
 };
 
 /*

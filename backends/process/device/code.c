@@ -19,6 +19,7 @@
 struct kernel {
 	/* An adsm_kernel_run or adsm_task_run; NULL: the entry is free. Written last. */
 	_Atomic(void *) run;
+	_Atomic(void *) step;		/* an adsm_kernel_step; NULL: blocks run to their end */
 	uint32_t module;
 	char name[ADSM_PROCESS_NAME];
 	atomic_bool task, atomics;
@@ -165,6 +166,8 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	kernels[i].module = module;
 	read_module(modules[module].fd, name, &kernels[i]);
 	kernels[i].block_ns = UNKNOWN_NS;
+	snprintf(symbol, sizeof(symbol), "adsm_step_%s", name);
+	kernels[i].step = dlsym(modules[module].handle, symbol);
 	kernels[i].task = task;
 	snprintf(kernels[i].name, sizeof(kernels[i].name), "%s", name);
 	kernels[i].run = run;
@@ -202,6 +205,7 @@ void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area,
 
 	ret_launch->run = task ? NULL : (adsm_kernel_run *)(uintptr_t)run;
 	ret_launch->task = task ? (adsm_task_run *)(uintptr_t)run : NULL;
+	ret_launch->step = (adsm_kernel_step *)(uintptr_t)kernels[slot->kernel].step;
 	ret_launch->name = kernels[slot->kernel].name;
 	ret_launch->waits = onces != 0;
 	ret_launch->sets = kernels[slot->kernel].sets;

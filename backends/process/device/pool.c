@@ -5,9 +5,11 @@
 #include "base/os.h"
 #include "crash.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* About the time of waking a sleeping processor: one thread alone runs shorter launches. */
@@ -169,9 +171,70 @@ static int run(const struct adsm_pool_launch *launch)
 	return atomic_load(&work.error);
 }
 
+/* ---- launches whose blocks wait for each other: in each turn, all that can continue run until they wait again */
+
+static struct {
+	void **states;			/* by block of the launch */
+	_Atomic uint8_t *why;		/* the last result of step(); STEP_FIRST, STEP_ENDED */
+	bool open;			/* all blocks were at their common barrier */
+	_Atomic uint64_t spins, at_barrier;	/* blocks, in this turn */
+} steps;
+
+enum { STEP_ENDED, STEP_AT_BARRIER, STEP_SPINS, STEP_FIRST };
+
+static void step_begin(const struct adsm_pool_launch *launch)
+{
+}
+
+static void step_run(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block)
+{
+	const uint64_t number = ((uint64_t)block->index[2] * block->grid[1] + block->index[1]) * block->grid[0] +
+				block->index[0] - launch->first;
+	uint8_t why = steps.why[number];
+
+	if (why == STEP_ENDED)
+		return;
+	if (why != STEP_AT_BARRIER || steps.open)
+		why = (uint8_t)launch->step(block, launch->args, &steps.states[number], steps.open);
+	steps.why[number] = why;
+	if (why != STEP_ENDED)
+		atomic_fetch_add(why == STEP_AT_BARRIER ? &steps.at_barrier : &steps.spins, 1);
+}
+
+static const struct adsm_pool_way step_way = { .begin = step_begin, .run = step_run, .end = step_begin };
+
+static int run_steps(const struct adsm_pool_launch *launch)
+{
+	struct adsm_pool_launch turn = *launch;
+	int error = 0;
+
+	turn.way = &step_way;
+	steps.states = calloc(launch->n + 1, sizeof(*steps.states));
+	steps.why = malloc(launch->n + 1);
+	if (!steps.states || !steps.why)
+		error = -ENOMEM;
+	else
+		memset((void *)steps.why, STEP_FIRST, launch->n);
+	steps.open = false;
+	while (!error) {
+		atomic_store(&steps.spins, 0);
+		atomic_store(&steps.at_barrier, 0);
+		error = run(&turn);
+		if (!steps.spins && !steps.at_barrier)
+			break;
+		steps.open = !steps.spins;
+	}
+	free(steps.states);
+	free((void *)steps.why);
+	return error;
+}
+
 int adsm_pool_run(const struct adsm_pool_launch *launch)
 {
 	int error;
+
+	if (launch->step && !launch->way)
+		return run_steps(launch);
 
 	if (launch->waits)
 		adsm_pool_expect(launch->n);

@@ -36,6 +36,7 @@ struct adsm_task_way {
 struct adsm_pool_launch {
 	adsm_kernel_run *run;		/* NULL: it is a task, which the pool does not run (task.h) */
 	adsm_task_run *task;
+	adsm_kernel_step *step;		/* not NULL: blocks may wait for each other, and can be left */
 	const char *name;		/* the kernel's name, ADSM_PROCESS_NAME bytes */
 	struct adsm_task_record *record;	/* of a task; NULL: nothing is recorded */
 	/* A bit for each argument that is a write-once object which the kernel may set. */
@@ -86,7 +87,9 @@ void adsm_pool_expect(uint64_t n_blocks);
  * begins.
  */
 _Noreturn void adsm_pool_leave(int error, const char *text);
-/* Run a launch, and return when it has ended: 0, or the error of adsm_pool_leave(). One launch at a time. */
+/*
+ * Run a launch, and return when it has ended: 0, or the error of adsm_pool_leave(), or -ENOMEM. One launch at a time.
+ */
 int adsm_pool_run(const struct adsm_pool_launch *launch);
 /* The text of the last adsm_pool_leave(). */
 const char *adsm_pool_failure(void);
