@@ -27,6 +27,8 @@ NODE = BASE + ["backends/backend", "backends/process", "backends/store", "backen
 ROOMS = {
     "include": [],
     "lib/base": [],
+    # CUDA kernels as PTX.
+    "lib/ptx": BASE,
     "lib/engine": BASE,
     # What the backends share whose devices are processes of their own.
     "backends/process": BASE + ["backends/backend"],
@@ -56,13 +58,13 @@ ROOMS = {
     # Of the engine what has to do with the program's signals, of the backends CUDA's driver and the options about it.
     "interpose": BASE + ["lib/core", "lib/run", "lib/start", "lib/driver", "lib/engine/mask", "lib/engine/sigsegv",
                          "backends/cuda/cu", "backends/cuda/options"],
-    # What is set and shown there is all options.
-    "tools": BASE + ["lib/start/options", "lib/observe/options"],
+    # What is set and shown there is all options. adsmcc makes modules of PTX.
+    "tools": BASE + ["lib/ptx", "lib/start/options", "lib/observe/options"],
 }
 # Users of the library, like any other: how they are made inside is their own affair.
 USERS = ["parboil", "tests/conform", "tests/interpose"]
 # These declare what many files define: each side of a port, each engine, protocol and backend.
-CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h"]
+CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h", "ptx.h", "writer.h"]
 # Where #include "..." is looked for after the file's own folder.
 PATHS = [".", "include", "lib", "backends", "protocols", "interpose"]
 

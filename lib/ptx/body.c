@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* body.c - see body.h. */
+#include "body.h"
+
+#include "globals.h"
+#include "yields.h"
+
+#include <stdlib.h>
+
+void adsm_ptx_write_registers(struct adsm_ptx_body *kernel)
+{
+	const struct adsm_ptx_function *function = kernel->function;
+
+	for (uint32_t reg = 0; reg < function->n_registers; reg++) {
+		if (adsm_ptx_bit(kernel->declared, reg))
+			adsm_ptx_print(kernel->writer, "\t\t%s r%u;\n",
+				       adsm_ptx_c_register(function->registers[reg].type), reg);
+	}
+}
+
+static void note_register(void *arg, uint32_t reg, bool writes)
+{
+	struct adsm_ptx_body *kernel = arg;
+
+	adsm_ptx_set_bit(kernel->declared, reg);
+	if (writes)
+		adsm_ptx_set_bit(kernel->assigned, reg);
+}
+
+static void write_guard(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	if (instruction->guard.kind == ADSM_PTX_OP_NONE)
+		return;
+	adsm_ptx_print(writer, "if (");
+	adsm_ptx_read(writer, &instruction->guard, ADSM_PTX_pred);
+	adsm_ptx_print(writer, ") ");
+}
+
+static void write_statement(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	writer->instruction = instruction;
+	adsm_ptx_print(writer, "\t\t");
+	write_guard(writer, instruction);
+	adsm_ptx_print(writer, "{ ");
+	adsm_ptx_statement(writer, instruction);
+	adsm_ptx_print(writer, " }\n");
+}
+
+/* The call is at its yield: keep what is live, and say where the thread continues. */
+static void write_yield(struct adsm_ptx_body *kernel, const struct adsm_ptx_block *block, uint32_t next, uint32_t from)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	const struct adsm_ptx_region *region = &kernel->regions.regions[from];
+
+	writer->instruction = block->by;
+	adsm_ptx_print(writer, "{ ");
+	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
+		if (!adsm_ptx_bit(block->live_out, reg) || !adsm_ptx_bit(kernel->regions.kept, reg) ||
+		    adsm_ptx_yield_defines(block->by, reg))
+			continue;
+		/* What has only been loaded is still there, and what has not even been loaded has no value. */
+		if (!adsm_ptx_bit(kernel->assigned, reg) &&
+		    !(region->yield && adsm_ptx_yield_defines(region->yield, reg)))
+			continue;
+		adsm_ptx_print(writer, "L%u[t] = r%u; ", reg, reg);
+	}
+	adsm_ptx_write_give(writer, block->by);
+	adsm_ptx_print(writer, "PTX_AT(%uu); }\n", next);
+}
+
+static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t from, uint32_t following)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	const struct adsm_ptx_block *block = &kernel->blocks.blocks[index];
+	const bool guarded = block->by && block->by->guard.kind != ADSM_PTX_OP_NONE;
+
+	writer->instruction = block->by;
+	adsm_ptx_print(writer, "\t\t");
+	if (guarded)
+		write_guard(writer, block->by);
+	switch (block->end) {
+	case ADSM_PTX_GOTO:
+		if (guarded || block->next[0] != following)
+			adsm_ptx_print(writer, "goto B%u;\n", block->next[0]);
+		break;
+	case ADSM_PTX_SWITCH:
+		adsm_ptx_print(writer, "switch (");
+		adsm_ptx_read(writer, &block->by->operands[0], ADSM_PTX_u32);
+		adsm_ptx_print(writer, ") {");
+		for (uint32_t i = 0; i < block->by->n_targets; i++)
+			adsm_ptx_print(writer, " case %u: goto B%u;", i, block->next[i]);
+		adsm_ptx_print(writer, " default: __builtin_unreachable(); }\n");
+		break;
+	case ADSM_PTX_LEAVE:
+		adsm_ptx_print(writer, "PTX_AT(PTX_LEFT);\n");
+		break;
+	case ADSM_PTX_YIELD:
+		/* A function that is not inlined spins, and keeps its thread. */
+		if (!kernel->function->is_entry) {
+			adsm_ptx_print(writer, "goto B%u;\n", block->next[0]);
+			break;
+		}
+		write_yield(kernel, block, kernel->regions.region_of ? kernel->regions.region_of[index] : 0, from);
+		break;
+	}
+	if (guarded && block->next[block->n_next - 1] != following)
+		adsm_ptx_print(writer, "\t\tgoto B%u;\n", block->next[block->n_next - 1]);
+	else
+		adsm_ptx_print(writer, "\n");
+}
+
+/* Write blocks, in their order. @set: which ones; NULL: all that control can reach. */
+void adsm_ptx_write_blocks(struct adsm_ptx_body *kernel, const uint64_t *set, uint32_t start, uint32_t from)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	bool first = true;
+
+	for (uint32_t i = 0; i < kernel->blocks.n; i++) {
+		const struct adsm_ptx_block *block = &kernel->blocks.blocks[i];
+		uint32_t following = i + 1;
+
+		if (set ? !adsm_ptx_bit(set, i) : !block->reached)
+			continue;
+		while (following < kernel->blocks.n &&
+		       (set ? !adsm_ptx_bit(set, following) : !kernel->blocks.blocks[following].reached))
+			following++;
+		if (first && i != start)
+			adsm_ptx_print(writer, "\t\tgoto B%u;\n", start);
+		first = false;
+		adsm_ptx_print(writer, "\tB%u:;\n", i);
+		for (uint32_t j = 0; j < block->n; j++)
+			write_statement(writer, &kernel->function->instructions[block->first + j]);
+		write_end(kernel, i, from, following);
+	}
+}
+
+/* Which registers do blocks name? */
+void adsm_ptx_find_registers(struct adsm_ptx_body *kernel, const uint64_t *set)
+{
+	for (uint32_t i = 0; i < kernel->blocks.words; i++)
+		kernel->declared[i] = kernel->assigned[i] = 0;
+	for (uint32_t i = 0; i < kernel->blocks.n; i++) {
+		const struct adsm_ptx_block *block = &kernel->blocks.blocks[i];
+
+		if (set ? !adsm_ptx_bit(set, i) : !block->reached)
+			continue;
+		for (uint32_t j = 0; j < block->n; j++)
+			adsm_ptx_each_register(&kernel->function->instructions[block->first + j], note_register,
+					       kernel);
+		if (block->by)
+			adsm_ptx_each_register(block->by, note_register, kernel);
+	}
+}
+
+/* Copies of the parameters: the compiler knows that no store changes them. And pointers to variables of the module. */
+void adsm_ptx_write_params(struct adsm_ptx_body *kernel)
+{
+	adsm_ptx_write_pointers(kernel->writer);
+	for (uint32_t i = 0; i < kernel->function->n_params; i++) {
+		const uint64_t size = kernel->function->params[i].size;
+
+		adsm_ptx_print(kernel->writer, "\tchar a%u[%llu] __attribute__((aligned(16), unused));\n"
+			       "\tmemcpy(a%u, k->args[%u], %llu);\n", i, (unsigned long long)(size ? size : 1), i, i,
+			       (unsigned long long)size);
+	}
+}
+
+void adsm_ptx_write_locals(struct adsm_ptx_body *kernel)
+{
+	for (uint32_t i = 0; i < kernel->function->n_variables; i++) {
+		const struct adsm_ptx_variable *variable = kernel->function->variables[i];
+
+		if (variable->space == ADSM_PTX_PARAM)
+			adsm_ptx_print(kernel->writer, "\t\tchar q%u[%llu] __attribute__((aligned(16), unused));\n", i,
+				       (unsigned long long)(variable->size ? variable->size : 1));
+	}
+	adsm_ptx_print(kernel->writer, "\t\tuint32_t cc __attribute__((unused)) = 0;\n");
+}
+
+/* Registers that are live at the start of a region: from memory, computed again, or from the yield. */
+static void write_loads(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	const uint64_t *live = kernel->blocks.blocks[region->yield_block].live_out;
+	const struct adsm_ptx_instruction **done;
+	uint32_t n_done = 0;
+
+	done = calloc((size_t)kernel->function->n_registers * 15 + 1, sizeof(*done));
+	if (!done)
+		adsm_ptx_refuse(writer, "there is no memory");
+	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
+		const struct adsm_ptx_recipe *recipe = &kernel->regions.recipes[reg];
+
+		if (!adsm_ptx_bit(live, reg) || adsm_ptx_yield_defines(region->yield, reg))
+			continue;
+		if (adsm_ptx_bit(kernel->regions.kept, reg)) {
+			adsm_ptx_print(writer, "\t\tr%u = L%u[t];\n", reg, reg);
+			continue;
+		}
+		for (uint32_t i = 0; i < recipe->n; i++) {
+			uint32_t j = 0;
+
+			while (j < n_done && done[j] != recipe->instructions[i])
+				j++;
+			if (j == n_done)
+				write_statement(writer, done[n_done++] = recipe->instructions[i]);
+		}
+	}
+	free(done);
+	writer->instruction = region->yield;
+	adsm_ptx_print(writer, "\t\t");
+	adsm_ptx_write_take(writer, region->yield);
+	adsm_ptx_print(writer, "\n");
+}
+
+/* The registers that write_loads() names. */
+static void find_loaded(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region)
+{
+	const uint64_t *live = kernel->blocks.blocks[region->yield_block].live_out;
+	uint64_t *assigned = kernel->assigned;
+	uint64_t *ignored = calloc(kernel->blocks.words, sizeof(*ignored));
+
+	if (!ignored)
+		adsm_ptx_refuse(kernel->writer, "there is no memory");
+	/* What a load writes has not changed: only the region's own writes count. */
+	kernel->assigned = ignored;
+	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
+		const struct adsm_ptx_recipe *recipe = &kernel->regions.recipes[reg];
+
+		if (!adsm_ptx_bit(live, reg))
+			continue;
+		adsm_ptx_set_bit(kernel->declared, reg);
+		for (uint32_t i = 0; i < recipe->n && !adsm_ptx_bit(kernel->regions.kept, reg); i++)
+			adsm_ptx_each_register(recipe->instructions[i], note_register, kernel);
+	}
+	adsm_ptx_each_register(region->yield, note_register, kernel);
+	kernel->assigned = assigned;
+	free(ignored);
+}
+
+static void write_arrays(struct adsm_ptx_body *kernel)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+
+	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
+		if (adsm_ptx_bit(kernel->regions.kept, reg) && adsm_ptx_bit(kernel->declared, reg)) {
+			const char *type = adsm_ptx_c_register(kernel->function->registers[reg].type);
+
+			adsm_ptx_print(writer, "\t%s *restrict const L%u __attribute__((unused)) = "
+				       "(%s *)(s->state + %u * N);\n", type, reg, type, kernel->offsets[reg]);
+		}
+	}
+}
+
+/* The function of one region, or, if @region is NULL, that of all regions. */
+void adsm_ptx_write_region(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region, uint32_t index)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+
+	adsm_ptx_find_registers(kernel, region ? region->blocks : NULL);
+	for (uint32_t i = 1; i < kernel->regions.n; i++) {
+		if (!region || region == &kernel->regions.regions[i])
+			find_loaded(kernel, &kernel->regions.regions[i]);
+	}
+	adsm_ptx_print(writer, "static inline __attribute__((always_inline)) void K%u_%u(const struct ptx_block *k, "
+		       "struct ptx_threads *s, const int check%s)\n{\n\tPTX_ENTER\n", kernel->frame->index, index,
+		       kernel->general ? ", const uint32_t first, const uint32_t lanes" : "");
+	adsm_ptx_write_params(kernel);
+	write_arrays(kernel);
+	if (kernel->general)
+		adsm_ptx_print(writer, "\tPTX_INDEPENDENT\n"
+			       "\tfor (uint32_t lane = 0; lane < lanes; lane++) {\n"
+			       "\t\tconst uint32_t t = first + lane;\n"
+			       "\t\tconst uint32_t tx __attribute__((unused)) = s->x ? s->x[t] : t;\n"
+			       "\t\tconst uint32_t ty __attribute__((unused)) = s->x ? s->y[t] : 0;\n"
+			       "\t\tconst uint32_t tz __attribute__((unused)) = s->x ? s->z[t] : 0;\n");
+	else
+		adsm_ptx_print(writer, "\tfor (uint32_t tz = 0, t0 = 0; tz < nz; tz++)\n"
+			       "\tfor (uint32_t ty = 0; ty < ny; ty++, t0 += nx)\n"
+			       "\tPTX_INDEPENDENT\n"
+			       "\tfor (uint32_t tx = 0; tx < nx; tx++) {\n"
+			       "\t\tconst uint32_t t __attribute__((unused)) = t0 + tx;\n");
+	if (kernel->frame->local_size)
+		adsm_ptx_print(writer, "\t\tchar *const lm __attribute__((unused)) = s->state + %llu * N + "
+			       "%llu * (size_t)t;\n", (unsigned long long)kernel->local_offset,
+			       (unsigned long long)kernel->frame->local_size);
+	adsm_ptx_write_registers(kernel);
+	adsm_ptx_write_locals(kernel);
+	if (region && kernel->general)
+		adsm_ptx_print(writer, "\t\tif (check && (s->before[t] != %u || s->waits[t])) continue;\n", index);
+	else if (region)
+		adsm_ptx_print(writer, "\t\tif (check && s->before[t] != %u) continue;\n", index);
+	else if (kernel->general)
+		adsm_ptx_print(writer, "\t\tif (s->waits[t] || s->before[t] == PTX_LEFT) continue;\n");
+	adsm_ptx_print(writer, "#undef PTX_AT\n#undef PTX_GIVE_PLAIN\n"
+		       "#define PTX_AT(next) do { s->place[t] = (uint16_t)(next);%s goto end; } while (0)\n"
+		       "#define PTX_GIVE_PLAIN%s\n", kernel->general ? " s->waits[t] = 1;" : "",
+		       kernel->general ? " s->a[t] = s->b[t] = s->c[t] = 0;" : "");
+	if (region) {
+		if (region->yield)
+			write_loads(kernel, region);
+		adsm_ptx_write_blocks(kernel, region->blocks, region->start, index);
+	} else {
+		adsm_ptx_print(writer, "\t\tswitch (s->before[t]) {\n\t\tdefault: goto B0;\n");
+		for (uint32_t i = 1; i < kernel->regions.n; i++) {
+			adsm_ptx_print(writer, "\t\tcase %u:\n", i);
+			write_loads(kernel, &kernel->regions.regions[i]);
+			adsm_ptx_print(writer, "\t\tgoto B%u;\n", kernel->regions.regions[i].start);
+		}
+		adsm_ptx_print(writer, "\t\t}\n");
+		adsm_ptx_write_blocks(kernel, NULL, 0, 0);
+	}
+	adsm_ptx_print(writer, "\tend:;\n\t}\n}\n");
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* inline.h - device functions whose threads wait for others become a part of their callers. */
+#pragma once
+
+#include "ptx.h"
+
+/*
+ * A thread that waits is left and resumed, which a C function that is called cannot be. So put the body of each device
+ * function with a barrier, or an exchange inside a warp, into the functions that call it. What is recursive or called
+ * through a pointer stays as it is, and is refused later. The numbers of variables and functions are not valid
+ * afterwards. Returns 0 or -ENOMEM.
+ */
+int adsm_ptx_inline(struct adsm_ptx_module *module);

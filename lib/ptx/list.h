@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* list.h - the forms of instructions that each file has. */
+#pragma once
+
+#include "form.h"
+
+/* The tables of all files. Each ends with an opcode that is NULL. */
+extern const struct adsm_ptx_form adsm_ptx_integer_forms[], adsm_ptx_bits_forms[], adsm_ptx_float_forms[],
+	adsm_ptx_half_forms[], adsm_ptx_compare_forms[], adsm_ptx_convert_forms[], adsm_ptx_move_forms[],
+	adsm_ptx_memory_forms[], adsm_ptx_atomic_forms[], adsm_ptx_tex_forms[], adsm_ptx_call_forms[];

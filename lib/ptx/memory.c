@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.c - loads, stores, copies and fences. */
+#include "list.h"
+
+#include <string.h>
+
+static _Noreturn void refuse(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
+			     const char *reason)
+{
+	char name[128];
+
+	adsm_ptx_full_name(instruction, name, sizeof(name));
+	adsm_ptx_refuse(writer, "%s %s", name, reason);
+}
+
+/* Hints about caches, of the first and the second level, change nothing. */
+static bool is_hint(const char *modifier)
+{
+	return !strncmp(modifier, "L1::", 4) || !strncmp(modifier, "L2::", 4);
+}
+
+static bool among(const char *modifier, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(modifier, *list))
+			return true;
+	return false;
+}
+
+/* Refuse what is neither in the list, nor a type, nor a hint. */
+static void check(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
+		  const char *const *list)
+{
+	for (uint32_t i = 0; i < instruction->n_modifiers; i++) {
+		const char *modifier = instruction->modifiers[i];
+		bool is_type = false;
+
+		for (uint32_t j = 0; j < instruction->n_types; j++)
+			is_type |= !strcmp(modifier, adsm_ptx_type_name(instruction->types[j]));
+		if (is_type || is_hint(modifier) || among(modifier, list))
+			continue;
+		adsm_ptx_refuse(writer, "%s.%s is not supported", instruction->opcode, modifier);
+	}
+}
+
+static const char *const access_words[] = {
+	"weak", "volatile", "relaxed", "acquire", "release", "cta", "gpu", "sys", "global", "shared", "local", "const",
+	"param", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "v2", "v4", NULL,
+};
+
+/* The order of an access, as C's builtins have it; NULL: it is an ordinary one. */
+static const char *order_of(const struct adsm_ptx_instruction *instruction)
+{
+	return adsm_ptx_has(instruction, "acquire") ? "__ATOMIC_ACQUIRE" :
+	       adsm_ptx_has(instruction, "release") ? "__ATOMIC_RELEASE" :
+	       adsm_ptx_one_of(instruction, "volatile|relaxed") ? "__ATOMIC_RELAXED" : NULL;
+}
+
+/* The type of what is loaded or stored, and the elements; refuses what is wrong. */
+static uint32_t check_access(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
+			     const struct adsm_ptx_operand *values)
+{
+	const enum adsm_ptx_type type = adsm_ptx_type_of(instruction);
+	const uint32_t n = values->kind == ADSM_PTX_OP_VECTOR ? values->n : 1;
+
+	check(writer, instruction, access_words);
+	if (instruction->n_types != 1 || !adsm_ptx_size(type))
+		refuse(writer, instruction, "needs the type of what is in memory");
+	if (n != instruction->vector)
+		refuse(writer, instruction, "has another number of registers than its v2 or v4 says");
+	if (order_of(instruction) && adsm_ptx_size(type) > 8)
+		refuse(writer, instruction, "is not supported: such an access has at most 64 bits");
+	return n;
+}
+
+static void print_load(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
+		       const char *order)
+{
+	const enum adsm_ptx_type type = adsm_ptx_type_of(instruction);
+	const uint32_t size = adsm_ptx_size(type);
+
+	if (!order)
+		adsm_ptx_print(writer, "*(const %s *)(", adsm_ptx_c_type(type));
+	else if (adsm_ptx_is_float(type))
+		adsm_ptx_print(writer, "ptx_f%u(__atomic_load_n((const uint%u_t *)(", 8 * size, 8 * size);
+	else
+		adsm_ptx_print(writer, "((%s)__atomic_load_n((const uint%u_t *)(", adsm_ptx_c_type(type), 8 * size);
+}
+
+static void end_load(struct adsm_ptx_writer *writer, const char *order)
+{
+	if (order)
+		adsm_ptx_print(writer, "), %s))", order);
+	else
+		adsm_ptx_print(writer, ")");
+}
+
+static void write_ld(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	const struct adsm_ptx_operand *to = &instruction->operands[0];
+	const enum adsm_ptx_type type = adsm_ptx_type_of(instruction);
+	const char *order = order_of(instruction);
+	uint32_t n;
+
+	if (instruction->n < 2)
+		refuse(writer, instruction, "has a register and an address");
+	n = check_access(writer, instruction, to);
+	if (n == 1 && to->kind != ADSM_PTX_OP_VECTOR) {
+		adsm_ptx_begin(writer, to, type);
+		print_load(writer, instruction, order);
+		adsm_ptx_address(writer, &instruction->operands[1], instruction->space);
+		end_load(writer, order);
+		adsm_ptx_end(writer, to, type);
+		return;
+	}
+	/* All elements are loaded before a register changes: the address may be in one of them. */
+	adsm_ptx_print(writer, "{ const char *const p = ");
+	adsm_ptx_address(writer, &instruction->operands[1], instruction->space);
+	for (uint32_t i = 0; i < n; i++) {
+		adsm_ptx_print(writer, "; const %s v%u = ", adsm_ptx_c_type(type), i);
+		print_load(writer, instruction, order);
+		adsm_ptx_print(writer, "p + %u", i * adsm_ptx_size(type));
+		end_load(writer, order);
+	}
+	adsm_ptx_print(writer, "; ");
+	for (uint32_t i = 0; i < n; i++) {
+		adsm_ptx_begin(writer, &to->elements[i], type);
+		adsm_ptx_print(writer, "v%u", i);
+		adsm_ptx_end(writer, &to->elements[i], type);
+		adsm_ptx_print(writer, " ");
+	}
+	adsm_ptx_print(writer, "}");
+}
+
+static void print_store(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
+			const struct adsm_ptx_operand *value, const char *order)
+{
+	const enum adsm_ptx_type type = adsm_ptx_type_of(instruction);
+	const enum adsm_ptx_type stored = order ? adsm_ptx_unsigned(adsm_ptx_size(type)) : type;
+
+	adsm_ptx_print(writer, order ? ", " : " = ");
+	adsm_ptx_read(writer, value, stored);
+	if (order)
+		adsm_ptx_print(writer, ", %s)", order);
+	adsm_ptx_print(writer, ";");
+}
+
+static void write_st(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	const enum adsm_ptx_type type = adsm_ptx_type_of(instruction);
+	const char *order = order_of(instruction);
+	const struct adsm_ptx_operand *from = &instruction->operands[1];
+	const char *start = order ? "__atomic_store_n((" : "*(";
+	const enum adsm_ptx_type stored = order ? adsm_ptx_unsigned(adsm_ptx_size(type)) : type;
+	uint32_t n;
+
+	if (instruction->n < 2)
+		refuse(writer, instruction, "has an address and a register");
+	n = check_access(writer, instruction, from);
+	if (n == 1 && from->kind != ADSM_PTX_OP_VECTOR) {
+		adsm_ptx_print(writer, "%s%s *)", start, adsm_ptx_c_type(stored));
+		adsm_ptx_address(writer, &instruction->operands[0], instruction->space);
+		print_store(writer, instruction, from, order);
+		return;
+	}
+	adsm_ptx_print(writer, "{ char *const p = ");
+	adsm_ptx_address(writer, &instruction->operands[0], instruction->space);
+	adsm_ptx_print(writer, ";");
+	for (uint32_t i = 0; i < n; i++) {
+		adsm_ptx_print(writer, " %s%s *)(p + %u)", start, adsm_ptx_c_type(stored), i * adsm_ptx_size(type));
+		print_store(writer, instruction, &from->elements[i], order);
+	}
+	adsm_ptx_print(writer, " }");
+}
+
+static const char *const nothing_words[] = {
+	"global", "local", "L1", "L2", "async", "commit_group", "wait_group", "wait_all", "fractional", "range", NULL,
+};
+
+/* What only concerns caches, and waits for copies that are complete. */
+static void write_nothing(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	check(writer, instruction, nothing_words);
+	adsm_ptx_print(writer, "/* %s */", instruction->opcode);
+}
+
+static void write_policy(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	check(writer, instruction, nothing_words);
+	adsm_ptx_assign(writer, instruction, 'u', "0");
+}
+
+/* cp.async [to], [from], size, size of the source: the rest of what is written is 0. */
+static void write_copy(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	static const char *const words[] = { "async", "ca", "cg", "shared", "global", NULL };
+	const struct adsm_ptx_operand *operands = instruction->operands;
+	uint64_t size;
+
+	check(writer, instruction, words);
+	if (instruction->n < 3 || instruction->n > 4 || operands[2].kind != ADSM_PTX_OP_INTEGER ||
+	    (operands[2].bits != 4 && operands[2].bits != 8 && operands[2].bits != 16))
+		refuse(writer, instruction, "needs two addresses and a size, which is 4, 8 or 16");
+	size = operands[2].bits;
+	adsm_ptx_print(writer, "ptx_copy_async(");
+	adsm_ptx_address(writer, &operands[0], ADSM_PTX_SHARED);
+	adsm_ptx_print(writer, ", ");
+	adsm_ptx_address(writer, &operands[1], ADSM_PTX_GLOBAL);
+	adsm_ptx_print(writer, ", %uu, ", (uint32_t)size);
+	if (instruction->n == 4)
+		adsm_ptx_read(writer, &operands[3], ADSM_PTX_u32);
+	else
+		adsm_ptx_print(writer, "%uu", (uint32_t)size);
+	adsm_ptx_print(writer, ");");
+}
+
+static void write_cp(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	if (adsm_ptx_one_of(instruction, "commit_group|wait_group|wait_all"))
+		write_nothing(writer, instruction);
+	else
+		write_copy(writer, instruction);
+}
+
+/* All threads of a block run in one thread of the process: among them only the compiler could change the order. */
+static void write_fence(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	adsm_ptx_print(writer, "__atomic_%s_fence(__ATOMIC_SEQ_CST);",
+		       adsm_ptx_has(instruction, "cta") ? "signal" : "thread");
+}
+
+const struct adsm_ptx_form adsm_ptx_memory_forms[] = {
+	{ "ld", "*", "*", 0, NULL, write_ld },
+	{ "ldu", "*", "*", 0, NULL, write_ld },
+	{ "st", "*", "*", 0, NULL, write_st },
+	{ "cp", "*", "*", 0, NULL, write_cp },
+	{ "prefetch", "*", "*", 0, NULL, write_nothing },
+	{ "prefetchu", "*", "*", 0, NULL, write_nothing },
+	{ "applypriority", "*", "*", 0, NULL, write_nothing },
+	{ "discard", "*", "*", 0, NULL, write_nothing },
+	{ "createpolicy", "*", "*", 0, NULL, write_policy },
+	{ "membar", "cta|gl|sys", "", 0, NULL, write_fence },
+	{ "fence", "?sc|acq_rel|acquire|release cta|gpu|sys", "", 0, NULL, write_fence },
+	{ NULL, NULL, NULL, 0, NULL, NULL },
+};

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime_block.h - how the threads of a block take turns. This text is part of every module that is made of PTX, after
+ * runtime.h.
+ *
+ * A thread runs until it yields: at a barrier, or where it exchanges values with other threads of its warp. Its place
+ * is then the number of the region that it continues with, and it waits. When no thread of a warp can run, the lanes
+ * that are complete exchange their values and continue; when no warp can, complete barriers open.
+ */
+#define PTX_ENTER \
+	const uint32_t nx __attribute__((unused)) = k->block->block[0]; \
+	const uint32_t ny __attribute__((unused)) = k->block->block[1]; \
+	const uint32_t nz __attribute__((unused)) = k->block->block[2]; \
+	const uint32_t bx __attribute__((unused)) = k->block->index[0]; \
+	const uint32_t by __attribute__((unused)) = k->block->index[1]; \
+	const uint32_t bz __attribute__((unused)) = k->block->index[2]; \
+	const uint32_t gx __attribute__((unused)) = k->block->grid[0]; \
+	const uint32_t gy __attribute__((unused)) = k->block->grid[1]; \
+	const uint32_t gz __attribute__((unused)) = k->block->grid[2]; \
+	char *const sh __attribute__((unused)) = k->sh; \
+	const size_t N __attribute__((unused)) = k->N;
+/* Threads of a region do not depend on each other. */
+#ifdef __clang__
+#define PTX_INDEPENDENT
+#else
+#define PTX_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define PTX_LEFT 0xffff		/* the place of a thread that has ended */
+#define PTX_BARRIERS 16
+
+enum { PTX_WARP, PTX_BARRIER, PTX_ACTIVE, PTX_GRID, PTX_SPIN };
+/* Why a block has been left: it has not; all its threads are at grid.sync(); some wait for memory to change. */
+enum { PTX_ENDED, PTX_AT_GRID, PTX_SPINS };
+
+/* What a yield is. */
+struct ptx_yield {
+	uint8_t kind;			/* PTX_WARP and so on */
+	uint8_t operation;		/* PTX_SHFL_UP and so on */
+	uint32_t line;			/* in the PTX */
+};
+
+enum {
+	PTX_MEET,			/* bar.warp.sync, bar.sync: no value */
+	PTX_SHFL_UP, PTX_SHFL_DOWN, PTX_SHFL_BFLY, PTX_SHFL_IDX,
+	PTX_VOTE_ANY, PTX_VOTE_ALL, PTX_VOTE_UNI, PTX_VOTE_BALLOT,
+	PTX_MATCH_ANY, PTX_MATCH_ALL,
+	PTX_REDUX_ADD, PTX_REDUX_AND, PTX_REDUX_OR, PTX_REDUX_XOR, PTX_REDUX_MIN_S, PTX_REDUX_MAX_S, PTX_REDUX_MIN_U,
+	PTX_REDUX_MAX_U,
+	PTX_RED_POPC, PTX_RED_AND, PTX_RED_OR,
+};
+
+/* The state of a block's threads: arrays with an entry for each thread. */
+struct ptx_threads {
+	uint32_t n;
+	char *state;			/* kept registers, and local memory, each at a multiple of ptx_block.N */
+	uint16_t *place, *before;	/* before: the places at the start of a turn */
+	uint8_t *waits;
+	/* Values that threads give to a yield, and get. Barriers: a: predicate, b: index, c: number of threads, 0: all
+	 * threads. */
+	uint32_t *a, *b, *c, *mask, *result;
+	uint8_t *flag;
+	uint16_t *x, *y, *z;		/* the threads' indices; x NULL: the block has one dimension */
+	uint32_t arrived[PTX_BARRIERS];	/* bar.arrive */
+};
+
+/* The place of all threads, or -1 if they have different ones. */
+PTX_INLINE int ptx_place(const uint16_t *place, uint32_t n)
+{
+	uint16_t different = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		different |= place[i] ^ place[0];
+	return different ? -1 : place[0];
+}
+
+PTX_INLINE int ptx_is_anywhere(const uint16_t *place, uint32_t n, uint32_t where)
+{
+	uint8_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		found |= place[i] == where;
+	return found;
+}
+
+/* The place of all threads of a warp, if all of them can run; else -1. */
+PTX_INLINE int ptx_warp_place(const struct ptx_threads *threads, uint32_t first, uint32_t n)
+{
+	uint32_t different = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		different |= (threads->place[first + i] ^ threads->place[first]) | threads->waits[first + i];
+	return different ? -1 : threads->place[first];
+}
+
+/* Can a thread of a warp run? */
+PTX_INLINE int ptx_warp_runs(const struct ptx_threads *threads, uint32_t first, uint32_t n)
+{
+	uint8_t runs = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		runs |= !threads->waits[first + i] & (threads->place[first + i] != PTX_LEFT);
+	return runs;
+}
+
+/* One value of those of the lanes of @group. */
+static uint32_t ptx_redux(const uint32_t *a, uint32_t group, int operation)
+{
+	const uint32_t start = (uint32_t)__builtin_ctz(group);
+	uint32_t all = a[start];
+
+	for (uint32_t i = start + 1; i < 32; i++) {
+		if (!(group >> i & 1))
+			continue;
+		switch (operation) {
+		case PTX_REDUX_ADD: all += a[i]; break;
+		case PTX_REDUX_AND: all &= a[i]; break;
+		case PTX_REDUX_OR: all |= a[i]; break;
+		case PTX_REDUX_XOR: all ^= a[i]; break;
+		case PTX_REDUX_MIN_S: all = (int32_t)a[i] < (int32_t)all ? a[i] : all; break;
+		case PTX_REDUX_MAX_S: all = (int32_t)a[i] > (int32_t)all ? a[i] : all; break;
+		case PTX_REDUX_MIN_U: all = a[i] < all ? a[i] : all; break;
+		default: all = a[i] > all ? a[i] : all; break;
+		}
+	}
+	return all;
+}
+
+/* The lane that a shuffle takes the value of lane @i from. @ret_inside: the result of the second destination. */
+PTX_INLINE uint32_t ptx_lane(int operation, uint32_t i, uint32_t b, uint32_t c, int *ret_inside)
+{
+	const uint32_t lane = b & 31, clamp = c & 31, segment = c >> 8 & 31;
+	const uint32_t most = (i & segment) | (clamp & ~segment), least = i & segment;
+	const uint32_t from = operation == PTX_SHFL_UP ? i - lane : operation == PTX_SHFL_DOWN ? i + lane :
+			      operation == PTX_SHFL_BFLY ? i ^ lane : least | (lane & ~segment);
+
+	*ret_inside = operation == PTX_SHFL_UP ? (int32_t)from >= (int32_t)most : from <= most;
+	return *ret_inside ? from : i;
+}
+
+/* Give the lanes of @group, which wait at one yield, what it computes of their values. */
+static void ptx_exchange(struct ptx_threads *threads, uint32_t first, uint32_t group, const struct ptx_yield *yield)
+{
+	const uint32_t *a = threads->a + first, *b = threads->b + first, *c = threads->c + first;
+	const uint32_t *mask = threads->mask + first;
+	uint32_t *result = threads->result + first, set = 0;
+	uint8_t *flag = threads->flag + first;
+	const int operation = yield->operation;
+	const uint32_t all = operation >= PTX_REDUX_ADD ? ptx_redux(a, group, operation) : 0;
+
+	for (uint32_t i = 0; i < 32; i++)
+		set |= group >> i & 1 ? (a[i] & 1) << i : 0;
+	for (uint32_t i = 0; i < 32; i++) {
+		const uint32_t here = group & mask[i];
+		uint32_t from, equal = 0;
+		int inside;
+
+		if (!(group >> i & 1))
+			continue;
+		switch (operation) {
+		case PTX_SHFL_UP:
+		case PTX_SHFL_DOWN:
+		case PTX_SHFL_BFLY:
+		case PTX_SHFL_IDX:
+			from = ptx_lane(operation, i, b[i], c[i], &inside);
+			/* From a lane that does not take part the value is undefined: its own. */
+			result[i] = group >> (from & 31) & 1 ? a[from & 31] : a[i];
+			flag[i] = (uint8_t)inside;
+			continue;
+		case PTX_VOTE_ANY:
+			result[i] = (set & here) != 0;
+			continue;
+		case PTX_VOTE_ALL:
+			result[i] = (set & here) == here;
+			continue;
+		case PTX_VOTE_UNI:
+			result[i] = !(set & here) || (set & here) == here;
+			continue;
+		case PTX_VOTE_BALLOT:
+			result[i] = set & here;
+			continue;
+		case PTX_MATCH_ANY:
+		case PTX_MATCH_ALL:
+			for (uint32_t j = 0; j < 32; j++)
+				equal |= group >> j & 1 && a[j] == a[i] && b[j] == b[i] ? 1u << j : 0;
+			flag[i] = equal == group;
+			result[i] = operation == PTX_MATCH_ANY || flag[i] ? equal : 0;
+			continue;
+		default:
+			result[i] = all;
+			continue;
+		}
+	}
+}
+
+/*
+ * Let lanes of a warp continue that wait for each other, if any can. Returns whether some could. Lanes are complete
+ * when all lanes that their mask names wait at the same yield, or have ended. If no lanes are complete, those at one
+ * yield go together, as they do on GPUs, whatever their masks are.
+ */
+static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, const struct ptx_yield *yields)
+{
+	uint32_t alive = 0, waits = 0, active = 0, spins = 0, group = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t place = threads->place[first + i];
+
+		if (place == PTX_LEFT)
+			continue;
+		alive |= 1u << i;
+		if (threads->waits[first + i] && yields[place].kind == PTX_WARP)
+			waits |= 1u << i;
+		if (threads->waits[first + i] && yields[place].kind == PTX_ACTIVE)
+			active |= 1u << i;
+		if (threads->waits[first + i] && yields[place].kind == PTX_SPIN)
+			spins |= 1u << i;
+	}
+	for (uint32_t left = waits; left && !group;) {
+		const uint32_t i = (uint32_t)__builtin_ctz(left), mask = threads->mask[first + i] | 1u << i;
+		uint32_t same = 0;
+
+		for (uint32_t j = 0; j < n; j++)
+			same |= left >> j & 1 && threads->place[first + j] == threads->place[first + i] &&
+				(threads->mask[first + j] | 1u << j) == mask ? 1u << j : 0;
+		if (!(mask & alive & ~same))
+			group = same;
+		left &= ~same;
+	}
+	/* Lanes that spin may still come. */
+	if (!group && !spins) {
+		const uint32_t any = active ? active : waits;
+		const uint32_t place = any ? threads->place[first + (uint32_t)__builtin_ctz(any)] : 0;
+
+		for (uint32_t j = 0; j < n; j++)
+			group |= any >> j & 1 && threads->place[first + j] == place ? 1u << j : 0;
+	}
+	if (!group)
+		return 0;
+	{
+		const struct ptx_yield *yield = &yields[threads->place[first + (uint32_t)__builtin_ctz(group)]];
+
+		if (yield->kind == PTX_ACTIVE) {
+			for (uint32_t j = 0; j < n; j++)
+				threads->result[first + j] = group;
+		} else if (yield->operation != PTX_MEET) {
+			ptx_exchange(threads, first, group, yield);
+		}
+	}
+	for (uint32_t j = 0; j < n; j++)
+		threads->waits[first + j] &= (uint8_t)~(group >> j & 1);
+	return 1;
+}
+
+/* Open one barrier. */
+static void ptx_open(struct ptx_threads *threads, uint32_t barrier, const struct ptx_yield *yields)
+{
+	uint32_t n = 0, set = 0;
+
+	for (uint32_t i = 0; i < threads->n; i++) {
+		if (threads->place[i] == PTX_LEFT || threads->b[i] != barrier ||
+		    yields[threads->place[i]].kind != PTX_BARRIER)
+			continue;
+		n++;
+		set += threads->a[i] & 1;
+	}
+	for (uint32_t i = 0; i < threads->n; i++) {
+		if (threads->place[i] == PTX_LEFT || threads->b[i] != barrier ||
+		    yields[threads->place[i]].kind != PTX_BARRIER)
+			continue;
+		switch (yields[threads->place[i]].operation) {
+		case PTX_RED_POPC: threads->result[i] = set; break;
+		case PTX_RED_AND: threads->result[i] = set == n; break;
+		case PTX_RED_OR: threads->result[i] = set != 0; break;
+		}
+		threads->waits[i] = 0;
+	}
+	threads->arrived[barrier] = 0;
+}
+
+/*
+ * Open the barriers that are complete. No thread can run. Returns 1; 0 if all threads have ended; -1 if threads wait
+ * for ever.
+ */
+static int ptx_barriers(struct ptx_threads *threads, const struct ptx_yield *yields)
+{
+	uint32_t waits[PTX_BARRIERS] = { 0 }, count[PTX_BARRIERS] = { 0 }, alive = 0;
+	int opened = 0;
+
+	for (uint32_t i = 0; i < threads->n; i++) {
+		const uint32_t barrier = threads->b[i];
+
+		if (threads->place[i] == PTX_LEFT)
+			continue;
+		alive++;
+		if (yields[threads->place[i]].kind != PTX_BARRIER || barrier >= PTX_BARRIERS)
+			continue;
+		waits[barrier]++;
+		if (threads->c[i] > count[barrier])
+			count[barrier] = threads->c[i];
+	}
+	for (uint32_t i = 0; i < PTX_BARRIERS; i++) {
+		/* A barrier of all threads does not wait for those that have ended. */
+		const uint32_t missing = count[i] ? count[i] : alive;
+
+		if (!waits[i] || waits[i] + threads->arrived[i] < missing)
+			continue;
+		ptx_open(threads, i, yields);
+		opened = 1;
+	}
+	return opened ? 1 : alive ? -1 : 0;
+}
+
+/* No thread can run, and no barrier is complete: say which thread waits where. */
+static void ptx_stuck(const struct ptx_block *k, const struct ptx_threads *s, const struct ptx_yield *yields)
+{
+	char what[256];
+	uint32_t waits = 0, first = 0;
+
+	for (uint32_t i = s->n; i-- > 0;) {
+		if (s->place[i] == PTX_LEFT)
+			continue;
+		waits++;
+		first = i;
+	}
+	snprintf(what, sizeof(what), "%u of %u threads wait at barriers that the others do not reach; this thread "
+		 "waits at line %u of the PTX", waits, s->n, yields[s->place[first]].line);
+	ptx_report(k, first, what);
+}
+
+/* How the block goes on if no thread can run: PTX_AT_GRID, PTX_SPINS; PTX_ENDED: threads wait for ever. */
+static int ptx_why(const struct ptx_threads *s, const struct ptx_yield *yields)
+{
+	uint32_t alive = 0, grid = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->place[i] == PTX_LEFT)
+			continue;
+		if (yields[s->place[i]].kind == PTX_SPIN)
+			return PTX_SPINS;
+		alive++;
+		grid += yields[s->place[i]].kind == PTX_GRID;
+	}
+	return grid == alive ? PTX_AT_GRID : PTX_ENDED;
+}
+
+/* Let threads that spin run again, and if @open, those at grid.sync(). */
+static void ptx_resume(struct ptx_threads *s, const struct ptx_yield *yields, int open)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const int kind = s->place[i] == PTX_LEFT ? PTX_WARP : yields[s->place[i]].kind;
+
+		if (kind == PTX_SPIN || (kind == PTX_GRID && open))
+			s->waits[i] = 0;
+	}
+}
+
+/*
+ * Run the threads of a block until all have ended, or until the block is left: returns why. @turn: runs the lanes of a
+ * warp that can run.
+ */
+static int ptx_run(const struct ptx_block *k, struct ptx_threads *s, const struct ptx_yield *yields,
+		   void (*turn)(const struct ptx_block *k, struct ptx_threads *s, uint32_t first, uint32_t lanes))
+{
+	for (;;) {
+		int opened, why;
+
+		for (uint32_t first = 0; first < s->n; first += 32) {
+			const uint32_t lanes = s->n - first < 32 ? s->n - first : 32;
+
+			do {
+				while (ptx_warp_runs(s, first, lanes))
+					turn(k, s, first, lanes);
+			} while (ptx_meet(s, first, lanes, yields));
+		}
+		opened = ptx_barriers(s, yields);
+		if (!opened)
+			return PTX_ENDED;
+		if (opened > 0)
+			continue;
+		why = ptx_why(s, yields);
+		if (why == PTX_ENDED)
+			ptx_stuck(k, s, yields);
+		return why;
+	}
+}
+
+/*
+ * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @state: bytes of it for each
+ * thread. @general: threads exchange values.
+ */
+static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *name,
+		      const struct adsm_kernel_block *block, const void *const *args, uint64_t shared,
+		      uint64_t dynamic, uint64_t state, int general)
+{
+	const uint32_t n = block->block[0] * block->block[1] * block->block[2];
+	const size_t N = (n + 63u) & ~63u, here = (shared + 63) & ~(uint64_t)63;
+	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + 64;
+	char *at;
+
+	*k = (struct ptx_block){
+		.shared_size = (uint32_t)(here + dynamic), .dynamic_size = (uint32_t)dynamic,
+		.print = ptx_print, .allocate = ptx_allocate, .release = ptx_release, .fail = ptx_fail,
+		.trap = ptx_trap, .nanoseconds = ptx_nanoseconds, .name = name, .block = block, .args = args, .N = N,
+	};
+	if (s)
+		size += N * (state + 4 + (general ? 1 + 5 * 4 + 1 + 3 * 2 : 0));
+	k->memory = size > 64 ? malloc(size) : 0;
+	if (size > 64 && !k->memory)
+		ptx_report(k, 0, "there is not enough memory for the threads of the block");
+	at = k->sh = (char *)(((uintptr_t)k->memory + 63) & ~(uintptr_t)63);
+	if (!s)
+		return;
+	at += size - 64 - N * (state + 4 + (general ? 1 + 5 * 4 + 1 + 3 * 2 : 0));
+	*s = (struct ptx_threads){ .n = n, .state = at };
+	at += N * state;
+	s->place = (uint16_t *)at;
+	s->before = s->place + N;
+	memset(s->place, 0, N * sizeof(*s->place));
+	memset(s->before, 0, N * sizeof(*s->before));
+	if (!general)
+		return;
+	s->a = (uint32_t *)(s->before + N);
+	s->b = s->a + N;
+	s->c = s->b + N;
+	s->mask = s->c + N;
+	s->result = s->mask + N;
+	s->x = (uint16_t *)(s->result + N);
+	s->y = s->x + N;
+	s->z = s->y + N;
+	s->waits = (uint8_t *)(s->z + N);
+	s->flag = s->waits + N;
+	memset(s->waits, 0, N);
+	if (block->block[1] * block->block[2] == 1) {
+		s->x = 0;
+		return;
+	}
+	for (uint32_t t = 0, z = 0; z < block->block[2]; z++) {
+		for (uint32_t y = 0; y < block->block[1]; y++) {
+			for (uint32_t x = 0; x < block->block[0]; x++, t++) {
+				s->x[t] = (uint16_t)x;
+				s->y[t] = (uint16_t)y;
+				s->z[t] = (uint16_t)z;
+			}
+		}
+	}
+}
+
+/* An argument that is an address. */
+PTX_INLINE char *ptx_pointer(const void *const *args, int index)
+{
+	uint64_t address;
+
+	memcpy(&address, args[index], sizeof(address));
+	return (char *)(uintptr_t)address;
+}
+
+/* The bytes of memory that the launch adds: the argument after the parameters. */
+PTX_INLINE uint64_t ptx_dynamic(const void *const *args, int n_params)
+{
+	uint64_t size;
+
+	memcpy(&size, args[n_params], sizeof(size));
+	return size;
+}
+
+static void ptx_end(struct ptx_block *k)
+{
+	free(k->memory);
+}
+
+static void *ptx_state(size_t size)
+{
+	void *state = malloc(size);
+
+	if (!state) {
+		fprintf(stderr, "adsm: there is not enough memory for the state of a block\n");
+		ptx_end_badly();
+	}
+	return state;
+}
+
+/* Run a block whose kernel can be left, where the device does not run other blocks meanwhile. */
+PTX_RARE void ptx_run_steps(int (*step)(const struct adsm_kernel_block *block, const void *const *args, void **state,
+					int open),
+			    const struct adsm_kernel_block *block, const void *const *args, const char *name)
+{
+	const int is_alone = (uint64_t)block->grid[0] * block->grid[1] * block->grid[2] == 1;
+	void *state = 0;
+	int open = 0, why;
+
+	while ((why = step(block, args, &state, open))) {
+		open = why == PTX_AT_GRID;
+		if (!open || is_alone)
+			continue;
+		fprintf(stderr, "adsm: kernel %s: grid.sync() needs a device that runs all blocks of the grid\n", name);
+		ptx_end_badly();
+	}
+}
