@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc.c - the kernel compiler: it makes a kernel module of one source file in the dialect of adsm_kernel.h.
+ * adsmcc.c - the kernel compiler: it makes a kernel module of one source file in the dialect of adsm_kernel.h, or of
+ * CUDA C (adsmcc_cuda.c).
  *
  * The source is flattened into one text without includes. The text is checked for code that a C compiler accepts, but
  * that a GPU cannot run. Then cc reads it from its standard input. The module contains the same text in section
@@ -15,6 +16,7 @@
 
 #include "adsm.h"
 #include "adsmcc_compile.h"
+#include "adsmcc_cuda.h"
 #include "adsmcc_link.h"
 #include "adsmcc_source.h"
 
@@ -34,13 +36,14 @@ static void write_dependencies(const char *path, const char *output)
 }
 
 static const char help[] =
-	"usage: adsmcc [options] FILE.c\n"
-	"Compile kernels written in the dialect of adsm_kernel.h into a kernel module.\n"
+	"usage: adsmcc [options] FILE.c | FILE.cu | FILE.ptx\n"
+	"Compile kernels written in the dialect of adsm_kernel.h, in CUDA C or in PTX into a kernel module.\n"
 	"\n"
 	"  -o FILE           the output (default: FILE.adsm in the current folder)\n"
 	"  -I DIR            also search DIR for #include \"file\"\n"
+	"  -std=STANDARD     of CUDA C: the standard of C++, for clang\n"
 	"  -D NAME[=VALUE]   define a macro, for every device\n"
-	"  -O.. -f.. -g.. -m.. -W..  pass to the C compiler (default: -O3)\n"
+	"  -O.. -f.. -g.. -m.. -W..  pass to the C compiler (default: -O3), of CUDA C to clang\n"
 	"  --cc CC           the C compiler (default: $CC, else cc)\n"
 	"  --ptx[=ARCH]      also embed PTX, so that CUDA devices need no compiler at run time\n"
 	"                    (default: compute_75, or the lowest one that nvcc supports)\n"
@@ -50,9 +53,15 @@ static const char help[] =
 	"  --partition HOW   with --image or --scratchpad: how to choose partitions; prints the partition of each\n"
 	"                    function. auto or auto:SIZE: from calls and sizes; source: by ADSM_PARTITION only,\n"
 	"                    which is the default\n"
-	"  --clang CLANG     the clang for --scratchpad (default: $CLANG, else the one found when adsmcc was built)\n"
+	"  --clang CLANG     the clang for CUDA C and --scratchpad (default: $CLANG, else the one found when adsmcc\n"
+	"                    was built, else for CUDA C one in $PATH)\n"
 	"  --spaces FILE     the pass for --scratchpad (default: adsmcc-spaces beside adsmcc, or the installed one)\n"
-	"  --emit-text       write the flattened text instead of a module, to -o or standard output\n"
+	"  --emit-text       write the flattened text instead of a module, to -o or standard output; of CUDA C,\n"
+	"                    the C text\n"
+	"  --emit-ptx        of CUDA C: write PTX instead of a module, to -o or standard output\n"
+	"  --list-kernels    of CUDA C: print each kernel, and whether it can be translated or why not, and write\n"
+	"                    nothing\n"
+	"  --explain         of CUDA C: print what each kernel reads and writes, and where, and write nothing\n"
 	"  -MF FILE          write a rule for make that lists all files that were read\n"
 	"  --version, --help\n";
 
@@ -95,11 +104,12 @@ const char *__asan_default_options(void)
 
 /* The command line. */
 struct command {
-	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc, *clang, *spaces;
+	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc, *clang, *spaces, *standard;
 	struct list options;		/* for the C compiler */
+	struct list cuda_options;	/* for clang, of CUDA C */
 	struct text defines;
 	struct partition_options partition;
-	bool emit_text, image, scratchpad;
+	bool emit_text, emit_ptx, list_kernels, explain, image, scratchpad;
 };
 
 static void add_define(struct text *defines, const char *macro)
@@ -107,6 +117,31 @@ static void add_define(struct text *defines, const char *macro)
 	const int name = (int)strcspn(macro, "=");
 
 	text_print(defines, "#define %.*s %s\n", name, macro, macro[name] ? macro + name + 1 : "1");
+}
+
+/* Parse an argument for the preprocessor or the compiler, and its value. */
+static bool parse_compiler(struct command *command, int argc, char **argv, int *i)
+{
+	const char *arg = argv[*i], *value;
+
+	if (starts(arg, "-I")) {
+		value = option_value(argc, argv, i, "-I");
+		list_add(&include_dirs, value);
+		list_add(&command->cuda_options, format_string("-I%s", value));
+	} else if (starts(arg, "-D")) {
+		value = option_value(argc, argv, i, "-D");
+		add_define(&command->defines, value);
+		list_add(&command->cuda_options, format_string("-D%s", value));
+	} else if (starts(arg, "-std=")) {
+		command->standard = arg;
+		list_add(&command->cuda_options, arg);
+	} else if (arg[0] == '-' && arg[1] && strchr("OfgmW", arg[1])) {
+		list_add(&command->options, arg);
+		list_add(&command->cuda_options, arg);
+	} else {
+		return false;
+	}
+	return true;
 }
 
 /* Parse one argument, and its value. */
@@ -122,6 +157,12 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		exit(0);
 	} else if (!strcmp(arg, "--emit-text")) {
 		command->emit_text = true;
+	} else if (!strcmp(arg, "--emit-ptx")) {
+		command->emit_ptx = true;
+	} else if (!strcmp(arg, "--list-kernels")) {
+		command->list_kernels = true;
+	} else if (!strcmp(arg, "--explain")) {
+		command->explain = true;
 	} else if (!strcmp(arg, "--image")) {
 		command->image = true;
 	} else if (!strcmp(arg, "--partition") || starts(arg, "--partition=")) {
@@ -142,12 +183,8 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->dependencies = option_value(argc, argv, i, "-MF");
 	} else if (starts(arg, "-o")) {
 		command->output = option_value(argc, argv, i, "-o");
-	} else if (starts(arg, "-I")) {
-		list_add(&include_dirs, option_value(argc, argv, i, "-I"));
-	} else if (starts(arg, "-D")) {
-		add_define(&command->defines, option_value(argc, argv, i, "-D"));
-	} else if (arg[0] == '-' && arg[1] && strchr("OfgmW", arg[1])) {
-		list_add(&command->options, arg);
+	} else if (parse_compiler(command, argc, argv, i)) {
+		return;
 	} else if (arg[0] == '-') {
 		die("unknown option %s (--help lists all options)", arg);
 	} else if (command->input) {
@@ -164,10 +201,18 @@ static void complete(struct command *command)
 
 	if (!command->input)
 		die("the source file is missing (see --help)");
-	if (!command->output && !command->emit_text)
+	if (!command->output && !command->emit_text && !command->emit_ptx && !command->list_kernels &&
+	    !command->explain)
 		command->output = default_output(command->input, command->image ? "image" : "adsm");
 	if (!command->compiler || !*command->compiler)
 		command->compiler = "cc";
+	if (is_cuda(command->input) || is_ptx(command->input)) {
+		if (command->architecture || command->image || command->scratchpad || command->partition.map)
+			die("--ptx, --scratchpad, --image and --partition are not for CUDA C and PTX");
+		return;
+	}
+	if (command->emit_ptx || command->list_kernels || command->explain || command->standard)
+		die("--emit-ptx, --list-kernels, --explain and -std are for CUDA C (FILE.cu)");
 	if (command->partition.map && !command->image && !command->scratchpad)
 		die("--partition needs --image or --scratchpad");
 	if (command->image && (command->architecture || command->emit_text))
@@ -186,6 +231,18 @@ static void complete(struct command *command)
 		die("--ptx needs nvcc: %s: %s (choose one with --nvcc or NVCC)", nvcc, strerror(errno));
 }
 
+/* Make the module of CUDA C, or of PTX. */
+static int make_cuda(const struct command *command)
+{
+	return compile_cuda(&(struct cuda){
+		.clang = command->clang && *command->clang ? command->clang : NULL,
+		.headers = find_header("include/adsm", "cuda-c"), .options = &command->cuda_options,
+		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx, .emit_text = command->emit_text,
+		.list_kernels = command->list_kernels, .explain = command->explain,
+	}, &(struct tools){ .compiler = command->compiler, .options = &command->options }, command->input,
+		command->output);
+}
+
 int main(int argc, char **argv)
 {
 	struct command command = { .compiler = getenv("CC") };
@@ -198,6 +255,8 @@ int main(int argc, char **argv)
 		parse(&command, argc, argv, &i);
 	complete(&command);
 	kernel_header = find_header("include", "adsm_kernel.h");
+	if (is_cuda(command.input) || is_ptx(command.input))
+		return make_cuda(&command);
 	if (!read_file(command.input, &contents))
 		die("%s: %s", command.input, strerror(errno));
 	flatten_file(flat, command.input, contents.bytes);

@@ -299,21 +299,53 @@ static int make_module(const struct list *argv, struct text *source, const struc
 	return run_tool(argv, source, NULL, C_COMPILER);
 }
 
+/* Make the folder of temporary files, beside the output. Returns the path of the module in it. */
+static char *begin_work(const char *output)
+{
+	work_dir = format_string("%s.XXXXXX", output);
+	if (!mkdtemp(work_dir))
+		die("%s: %s", output, strerror(errno));
+	atexit(remove_work);
+	return format_string("%s/module", work_dir);
+}
+
+/* The command becomes one that makes a module of its standard input. */
+static void make_shared(struct list *argv, const char *module)
+{
+	LIST_ADD(argv, "-shared", "-o", module, "-xc", "-", "-lm");
+}
+
+/* If all went well, the module appears as the output. Returns the exit status. */
+static int end_work(int status, const char *module, const char *output)
+{
+	if (!status && !caught_signal && rename(module, output)) {
+		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
+		status = 1;
+	}
+	remove_work();
+	end_if_caught();
+	return status;
+}
+
+int compile_source(const char *compiler, const struct list *options, const struct text *source, const char *output)
+{
+	struct list argv = compiler_command(compiler, options);
+	char *module = begin_work(output);
+
+	make_shared(&argv, module);
+	return end_work(run_tool(&argv, source, NULL, C_COMPILER), module, output);
+}
+
 int compile(const struct tools *tools, const struct text *text, const char *output)
 {
 	struct list argv = compiler_command(tools->compiler, tools->options);
 	struct list preprocessor = compiler_command(tools->compiler, tools->options);
 	struct text source = { 0 }, before = { 0 };
-	char *dir = format_string("%s.XXXXXX", output), *module;
+	char *module = begin_work(output), *dir = work_dir;
 	int status;
 
-	if (!mkdtemp(dir))
-		die("%s: %s", output, strerror(errno));
-	work_dir = dir;
-	atexit(remove_work);
-	module = format_string("%s/module", dir);
 	status = add_atomics(&source, &preprocessor, text, dir);
-	LIST_ADD(&argv, "-shared", "-o", module, "-xc", "-", "-lm");
+	make_shared(&argv, module);
 	text_print(&before, "%s", source.bytes ? source.bytes : "");
 	text_add(&source, text->bytes, text->size);
 	add_section(&source, "adsm_text", text);
@@ -323,11 +355,5 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 		status = tools->add(&source, text, tools, dir);
 	if (!status && !caught_signal)
 		status = make_module(&argv, &source, &before, text, module);
-	if (!status && !caught_signal && rename(module, output)) {
-		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
-		status = 1;
-	}
-	remove_work();
-	end_if_caught();
-	return status;
+	return end_work(status, module, output);
 }

@@ -29,6 +29,9 @@ struct tools {
  */
 int compile(const struct tools *tools, const struct text *text, const char *output);
 
+/* The same for a source that is complete. @compiler: a command with its arguments, separated by spaces. */
+int compile_source(const char *compiler, const struct list *options, const struct text *source, const char *output);
+
 #define C_COMPILER "C compiler"
 
 /*

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmcc_ptx.h - makes a module of PTX. */
+#pragma once
+
+#include "adsmcc_compile.h"
+
+/*
+ * Compile PTX into the module @output. @name: what errors call the PTX. Kernels that cannot be translated are reported,
+ * and left out; if none is left, there is no module. Returns an exit status.
+ */
+int compile_ptx(const struct tools *tools, const char *name, const struct text *ptx, const char *output);
+
+/* Print each kernel of PTX: that it can be translated, or why not and where. Returns an exit status. */
+int list_ptx(const char *name, const struct text *ptx);
+
+/* Write the C text of PTX into a file; @output NULL: standard output. Returns an exit status. */
+int emit_ptx_text(const char *name, const struct text *ptx, const char *output);
