@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* barriers.c - what the kernels of barriers.cu compute. */
+#include "cases.h"
+
+static void loop(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	int *data = args[0], next[128];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, data += 128)
+		for (int round = 0; round < *(int *)args[1]; round++) {
+			for (int t = 0; t < 128; t++)
+				next[t] = data[(t + 1) % 128] * 3 + round + t;
+			for (int t = 0; t < 128; t++)
+				data[t] = next[t];
+		}
+}
+
+static void uneven(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	int *sums = args[0], shared[96];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, sums += 96)
+		for (unsigned round = 0; round < b % 5; round++) {
+			for (int t = 0; t < 96; t++) {
+				for (int k = 0; k < t % 7; k++)
+					sums[t] = sums[t] * 5 + k;
+				shared[t] = sums[t];
+			}
+			for (int t = 0; t < 96; t++)
+				sums[t] += t % 3 == 0 ? shared[95 - t] : t % 3 == 1 ? -shared[t * 7 % 96] : 0;
+		}
+}
+
+static void branch(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, in += 64, out += 64)
+		for (int t = 0; t < 64; t++)
+			out[t] = b & 1 ? in[63 - t] : in[(t + 1) % 64] + in[t];
+}
+
+static void two_places(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, in += 64, out += 64)
+		for (int t = 0; t < 64; t++)
+			out[t] = t < 32 ? in[t + 32] + 7 : in[t - 32] * 2;
+}
+
+static void votes(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const unsigned n = c->block[0];
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, in += n, out += n) {
+		int count = 0, all = 1, any = 0;
+
+		for (unsigned t = 0; t < n; t++) {
+			count += in[t] & 1;
+			all &= (in[t] & 255) != 255;
+			any |= (in[t] & 511) == 511;
+		}
+		for (unsigned t = 0; t < n; t++)
+			out[t] = count * 4 + all * 2 + any;
+	}
+}
+
+static void part(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, in += 128, out += 128)
+		for (int t = 0; t < 128; t++)
+			out[t] = t < 64 ? in[t ^ 63] : in[t] + 1;
+}
+
+const struct cuda_case barriers_cases[] = {
+	{ .kernel = "barrier_loop", { 3 }, { 128 }, 0, { BUFFER(I32, 384, RANDOM), VALUE(int, 7) }, loop },
+	{ .kernel = "barrier_uneven", { 11 }, { 96 }, 0, { BUFFER(I32, 1056, RANDOM) }, uneven },
+	{ .kernel = "barrier_branch", { 6 }, { 64 }, 0, { BUFFER(I32, 384, RANDOM), BUFFER(I32, 384, ZERO) },
+	  branch },
+	{ .kernel = "barrier_two_places", { 2 }, { 64 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 128, ZERO) },
+	  two_places },
+	{ .kernel = "barrier_votes", { 9 }, { 50 }, 0, { BUFFER(I32, 450, RANDOM), BUFFER(I32, 450, ZERO) }, votes },
+	{ .kernel = "barrier_part", { 4 }, { 128 }, 0, { BUFFER(I32, 512, RANDOM), BUFFER(I32, 512, ZERO) }, part },
+	{ 0 },
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* barriers.cu - barriers in loops, in branches, with counts, and of parts of a block. */
+
+extern "C" __global__ void barrier_loop(int *data, int rounds)
+{
+	__shared__ int shared[128];
+	const int t = threadIdx.x, i = blockIdx.x * 128 + t;
+
+	shared[t] = data[i];
+	for (int round = 0; round < rounds; round++) {
+		__syncthreads();
+		const int next = shared[(t + 1) % 128];
+
+		__syncthreads();
+		shared[t] = next * 3 + round + t;
+	}
+	data[i] = shared[t];
+}
+
+/* The number of rounds differs between blocks, and what is between two barriers between threads. */
+extern "C" __global__ void barrier_uneven(int *data)
+{
+	__shared__ int shared[96];
+	const int t = threadIdx.x, i = blockIdx.x * 96 + t;
+	int sum = data[i];
+
+	for (unsigned int round = 0; round < blockIdx.x % 5; round++) {
+		for (int k = 0; k < t % 7; k++)
+			sum = sum * 5 + k;
+		shared[t] = sum;
+		__syncthreads();
+		if (t % 3 == 0)
+			sum += shared[95 - t];
+		else if (t % 3 == 1)
+			sum -= shared[(t * 7) % 96];
+		__syncthreads();
+	}
+	data[i] = sum;
+}
+
+/* All threads of a block take the same side, and both sides have barriers. */
+extern "C" __global__ void barrier_branch(const int *in, int *out)
+{
+	__shared__ int shared[64];
+	const int t = threadIdx.x, i = blockIdx.x * 64 + t;
+
+	shared[t] = in[i];
+	if (blockIdx.x & 1) {
+		__syncthreads();
+		out[i] = shared[63 - t];
+	} else {
+		__syncthreads();
+		const int left = shared[(t + 63) % 64];
+
+		__syncthreads();
+		shared[t] += left;
+		__syncthreads();
+		out[i] = shared[(t + 1) % 64];
+	}
+}
+
+/* Warps of a block wait at two barriers of the program, which are the same barrier of the block. */
+extern "C" __global__ void barrier_two_places(const int *in, int *out)
+{
+	__shared__ int shared[64];
+	const int t = threadIdx.x, i = blockIdx.x * 64 + t;
+
+	if (t < 32) {
+		shared[t] = in[i] * 2;
+		__syncthreads();
+		out[i] = shared[t + 32];
+	} else {
+		shared[t] = in[i] + 7;
+		__syncthreads();
+		out[i] = shared[t - 32];
+	}
+}
+
+extern "C" __global__ void barrier_votes(const int *in, int *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	const int count = __syncthreads_count(in[i] & 1);
+	const int all = __syncthreads_and((in[i] & 255) != 255);
+	const int any = __syncthreads_or((in[i] & 511) == 511);
+
+	out[i] = count * 4 + (all ? 2 : 0) + (any ? 1 : 0);
+}
+
+/* Barrier 1 is for the first two warps only. The others write their results without it. */
+extern "C" __global__ void barrier_part(const int *in, int *out)
+{
+	__shared__ int shared[128];
+	const int t = threadIdx.x, i = blockIdx.x * 128 + t;
+
+	shared[t] = in[i];
+	if (t < 64) {
+		asm volatile("bar.sync 1, 64;" : : : "memory");
+		out[i] = shared[t ^ 63];
+	} else {
+		out[i] = shared[t] + 1;
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* grids.c - what the kernels of grids.cu compute. */
+#include "cases.h"
+
+static void sync(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int n = *(int *)args[2];
+
+	for (int round = 0; round < *(int *)args[3]; round++) {
+		const int *from = args[round & 1];
+		int *to = args[1 - (round & 1)];
+
+		for (int i = 0; i < n; i++)
+			to[i] = from[(i + 1) % n] + from[(i + n - 1) % n] * 2;
+	}
+}
+
+static void by_hand(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	int *a = args[0], *b = args[1];
+	const int n = *(int *)args[2];
+
+	for (int i = 0; i < n; i++)
+		b[i] = a[i] * 2;
+	for (int i = 0; i < n; i++)
+		a[i] = b[n - 1 - i] + 1;
+	*(uint32_t *)args[3] += c->grid[0];
+}
+
+/* For each warp: tiles of eight, and the threads whose value is a multiple of three. */
+static void tiles(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (int first = 0; first < (int)(c->grid[0] * c->block[0]); first += 32, in += 32, out += 32) {
+		int size = 0, rank = 0, leader = -1;
+
+		for (int lane = 0; lane < 32; lane++)
+			if ((in[lane] & 0xffff) % 3 == 0) {
+				size++;
+				leader = leader < 0 ? lane : leader;
+			}
+		for (int lane = 0; lane < 32; lane++) {
+			const int *tile = in + lane / 8 * 8, x = in[lane] & 0xffff;
+			int sum = 0, most = 0, before = 0, ballot = 0;
+
+			for (int k = 0; k < 8; k++) {
+				const int y = tile[k] & 0xffff;
+
+				sum += y;
+				most = y > most ? y : most;
+				before += k < lane % 8 ? y : 0;
+				ballot |= (y & 1) << k;
+			}
+			out[lane] = sum + most * 3 + before * 5 + ballot + (first + lane) % (int)c->block[0] / 8;
+			if (x % 3 == 0)
+				out[lane] += size * 100 + rank++ + (in[leader] & 0xffff);
+		}
+	}
+}
+
+const struct cuda_case grids_cases[] = {
+	{ .kernel = "grid_sync", { 4 }, { 32 }, 0, { BUFFER(I32, 300, RANDOM), BUFFER(I32, 300, ZERO), VALUE(int,
+	  300), VALUE(int, 5) }, sync, .launches = 2 },
+	{ .kernel = "grid_by_hand", { 6 }, { 50 }, 0, { BUFFER(I32, 290, RANDOM), BUFFER(I32, 290, ZERO), VALUE(int,
+	  290), BUFFER(I32, 1, ZERO) }, by_hand },
+	{ .kernel = "grid_tiles", { 2 }, { 64 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 128, ZERO) }, tiles },
+	{ 0 },
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* grids.cu - barriers of the whole grid, and tiles of cooperative groups. */
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+
+namespace cg = cooperative_groups;
+
+/* Two buffers, which the grid's threads read and write in turns. */
+extern "C" __global__ void grid_sync(int *a, int *b, int n, int rounds)
+{
+	cg::grid_group grid = cg::this_grid();
+
+	for (int round = 0; round < rounds; round++) {
+		const int *from = round & 1 ? b : a;
+		int *to = round & 1 ? a : b;
+
+		for (int i = (int)grid.thread_rank(); i < n; i += (int)grid.size())
+			to[i] = from[(i + 1) % n] + from[(i + n - 1) % n] * 2;
+		grid.sync();
+	}
+}
+
+/* The barrier as programs write it themselves. */
+extern "C" __global__ void grid_by_hand(int *a, int *b, int n, unsigned int *arrived)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		b[i] = a[i] * 2;
+	__threadfence();
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		atomicAdd(arrived, 1u);
+		while (*(volatile unsigned int *)arrived < gridDim.x)
+			;
+		__threadfence();
+	}
+	__syncthreads();
+	if (i < n)
+		a[i] = b[n - 1 - i] + 1;
+}
+
+extern "C" __global__ void grid_tiles(const int *in, int *out)
+{
+	cg::thread_block block = cg::this_thread_block();
+	cg::thread_block_tile<8> tile = cg::tiled_partition<8>(block);
+	const int i = (int)cg::this_grid().thread_rank(), x = in[i] & 0xffff;
+	const int sum = cg::reduce(tile, x, cg::plus<int>()), most = cg::reduce(tile, x, cg::greater<int>());
+	const int before = cg::exclusive_scan(tile, x);
+	int together = 0;
+
+	if (x % 3 == 0) {
+		cg::coalesced_group here = cg::coalesced_threads();
+
+		together = (int)here.size() * 100 + (int)here.thread_rank() + here.shfl(x, 0);
+	}
+	block.sync();
+	out[i] = sum + most * 3 + before * 5 + together + (int)tile.meta_group_rank() + (int)tile.ballot(x & 1);
+}

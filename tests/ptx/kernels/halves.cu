@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* halves.cu - numbers of 16 bits: arithmetic, pairs, conversions, comparisons, atomics. Inputs are bits. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+template <typename T>
+__device__ unsigned short arithmetic(T x, T y, T z, int operation)
+{
+	T r = x;
+
+	switch (operation) {
+	case 0:
+		r = x + y;
+		break;
+	case 1:
+		r = x - y;
+		break;
+	case 2:
+		r = x * y;
+		break;
+	case 3:
+		r = x / y;
+		break;
+	case 4:
+		r = __hfma(x, y, z);
+		break;
+	case 5:
+		r = __hmin(x, y);
+		break;
+	case 6:
+		r = __hmax(y, z);
+		break;
+	default:
+		r = x < y ? -x : __habs(z);
+	}
+	return r.adsm_bits;
+}
+
+extern "C" __global__ void half_arithmetic(const unsigned short *in, unsigned short *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] = arithmetic(__ushort_as_half(in[i]), __ushort_as_half(in[i + 1]), __ushort_as_half(in[i + 2]), i & 7);
+}
+
+extern "C" __global__ void half_bfloat(const unsigned short *in, unsigned short *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] = arithmetic(__ushort_as_bfloat16(in[i]), __ushort_as_bfloat16(in[i + 1]),
+			    __ushort_as_bfloat16(in[i + 2]), i & 7);
+}
+
+/* From float and to float, with the four roundings. */
+extern "C" __global__ void half_conversions(const float *in, unsigned short *out, float *back)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	const float x = i & 1 ? in[i] * 1e-6f : in[i] * 7e4f;
+
+	out[4 * i] = __half_as_ushort(__float2half_rn(x));
+	out[4 * i + 1] = __half_as_ushort(__float2half_rz(x));
+	out[4 * i + 2] = __half_as_ushort(__float2half_ru(x));
+	out[4 * i + 3] = __half_as_ushort(__float2half_rd(x));
+	back[2 * i] = __half2float(__ushort_as_half(out[4 * i]));
+	back[2 * i + 1] = __bfloat162float(__float2bfloat16_rn(x));
+}
+
+/* Dot products of pairs, whose sums are exact. */
+extern "C" __global__ void half_pairs(const unsigned char *in, float *out)
+{
+	__shared__ half2 shared[64];
+	const int t = threadIdx.x, i = blockIdx.x * 64 + t;
+	half2 sum = __floats2half2_rn(0, 0);
+
+	shared[t] = __halves2half2(__int2half_rn(in[2 * i] & 7), __ushort2half_rn(in[2 * i + 1] & 7));
+	__syncthreads();
+	for (int k = 0; k < 8; k++)
+		sum = __hfma2(shared[(t + k) & 63], shared[(t * 3 + k) & 63], sum);
+	sum = __hadd2(sum, __shfl_xor_sync(0xffffffff, sum, 1));
+	out[i] = __low2float(sum) + __high2float(__lowhigh2highlow(sum)) * 2;
+}
+
+/* Whole numbers up to 2048 are exact. */
+extern "C" __global__ void half_atomics(const unsigned char *in, unsigned short *sums)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	atomicAdd((half *)sums + (in[i] & 1), __int2half_rn(in[i] >> 5));
+	atomicAdd((half2 *)sums + 1, __floats2half2_rn((float)(in[i] & 3), 1));
+}

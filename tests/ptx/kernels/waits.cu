@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.cu - device functions that clang does not inline, whose threads wait for others; values that are not set yet;
+ * tiles of several warps, which wait at barriers of their own.
+ */
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
+struct weights {
+	int w[20];
+};
+
+/* The sum of the block's values, in all threads. A parameter is used after barriers, and a return is between them. */
+__device__ __noinline__ int block_sum(int value, int *shared, weights by, int which)
+{
+	shared[threadIdx.x] = value;
+	__syncthreads();
+	for (unsigned step = blockDim.x / 2; step; step /= 2) {
+		if (threadIdx.x < step)
+			shared[threadIdx.x] += shared[threadIdx.x + step];
+		__syncthreads();
+	}
+	const int sum = shared[0];
+
+	if (which == 7)
+		return -sum;
+	__syncthreads();
+	return sum * by.w[which];
+}
+
+extern "C" __global__ void wait_sum(const int *in, int *out)
+{
+	__shared__ int shared[64];
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	weights by;
+	int sum = 0;
+
+	for (int k = 0; k < 20; k++)
+		by.w[k] = k + (int)blockIdx.x;
+	for (int k = 5; k < 9; k++) {
+		sum += block_sum(in[i] >> k, shared, by, k);
+		__syncthreads();
+	}
+	out[i] = sum + (int)threadIdx.x;
+}
+
+__device__ __noinline__ int warp_sum(int value)
+{
+	for (int lane = 16; lane; lane /= 2)
+		value += __shfl_xor_sync(0xffffffff, value, lane);
+	return value;
+}
+
+__device__ __noinline__ int warp_twice(int value, int n)
+{
+	int sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += warp_sum(value + k) * (k + 1);
+	return n & 1 ? warp_sum(sum) : sum;
+}
+
+/* Warps call the function with other numbers of rounds, and some do not call it. */
+extern "C" __global__ void wait_nested(const int *in, int *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x, warp = i / 32;
+
+	out[i] = warp % 4 ? warp_twice(in[i] & 0xffff, warp % 4) : -1;
+}
+
+/* Before the first barrier @last has no value. */
+extern "C" __global__ void wait_unset(const int *in, int *out, int n)
+{
+	__shared__ int shared;
+	const int i = threadIdx.x;
+	int last, sum = 0;
+
+	for (int k = 0; k < n; k++) {
+		if (i == k % (int)blockDim.x)
+			shared = in[k];
+		__syncthreads();
+		if (k)
+			sum += last * k;
+		last = shared + i;
+		__syncthreads();
+	}
+	out[i] = sum;
+}
+
+extern "C" __global__ void wait_tiles(const int *in, int *out)
+{
+	__shared__ cooperative_groups::block_tile_memory<256> memory;
+	const auto block = cooperative_groups::this_thread_block(memory);
+	const auto tile = cooperative_groups::tiled_partition<64>(block);
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	/* The second tile is late. */
+	for (int k = 0; tile.meta_group_rank() == 1 && k < 3; k++)
+		tile.sync();
+	out[i] = cooperative_groups::reduce(tile, in[i], cooperative_groups::plus<int>()) + 3 * tile.shfl_down(in[i], 5);
+	block.sync();
+}
