@@ -424,8 +424,10 @@ int adsm_ptx_translate(struct adsm_ptx_module *module, struct adsm_ptx_translati
 
 	translation.shared = calloc(translation.n_shared + 1, sizeof(*translation.shared));
 	if (!translation.shared || !translation.errors || !translation.called || !translation.waiting ||
-	    !translation.named || !translation.symbols || !ret.kernels)
+	    !translation.named || !translation.symbols || !ret.kernels) {
 		error = -ENOMEM;
+		strcpy(translation.error.text, "there is no memory");
+	}
 
 	for (uint32_t i = 0; !error && i < translation.n_shared; i++)
 		translation.shared[i] = NOWHERE;

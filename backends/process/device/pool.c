@@ -211,10 +211,12 @@ static int run_steps(const struct adsm_pool_launch *launch)
 	turn.way = &step_way;
 	steps.states = calloc(launch->n + 1, sizeof(*steps.states));
 	steps.why = malloc(launch->n + 1);
-	if (!steps.states || !steps.why)
+	if (!steps.states || !steps.why) {
 		error = -ENOMEM;
-	else
+		strcpy(work.failure, "the device has no memory for the state of the blocks");
+	} else {
 		memset((void *)steps.why, STEP_FIRST, launch->n);
+	}
 	steps.open = false;
 	while (!error) {
 		atomic_store(&steps.spins, 0);
