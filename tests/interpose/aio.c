@@ -389,23 +389,29 @@ static void aio_told(void)
 }
 
 /* Kernels run, and the CPU touches what is around, while a request is in progress. */
+/* A jump within a thread ends what the thread's own calls left unfinished. A request is none of them. */
+static void jump(void)
+{
+	jmp_buf place;
+
+	if (!setjmp(place))
+		longjmp(place, 1);
+}
+
 static void aio_kernels(void)
 {
 	set_up();
 	for (int way = 0; way < 3; way++) FOR_STATES(state) {
 		size_t size = way ? 2 * block + 50 : 100, delivered = way == 2 ? 0 : 100;
 		struct aiocb *cb = alloc(sizeof(*cb));
-		jmp_buf place;
 		int writer;
-		FILE *volatile file = open_pipe(&writer, bufferings);	/* setjmp() */
+		FILE *file = open_pipe(&writer, bufferings);
 		unsigned char bytes[100];
 
 		now("kernels during an aio_read of %zu, %s", size, state_names[state]);
 		bring(state);
 		CHECK(!aio_read(request(cb, fileno(file), shared + 500, size, 0)));
-		/* It is no call of this thread's, so a jump leaves it alone. */
-		if (!setjmp(place))
-			longjmp(place, 1);
+		jump();
 		for (int i = 0; i < 4; i++) {
 			close_all();
 			SAME(aio_error(cb), EINPROGRESS);

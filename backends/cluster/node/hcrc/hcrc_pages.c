@@ -161,9 +161,8 @@ static void give_up(struct adsm_hcrc *hcrc, uint32_t number)
 
 void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t number)
 {
-	const struct adsm_hcrc_page *page = &hcrc->pages[number];
-
-	assert(page->valid && !page->asked && !is_home(hcrc, page));
+	assert(hcrc->pages[number].valid && !hcrc->pages[number].asked);
+	assert(!is_home(hcrc, &hcrc->pages[number]));
 	give_up(hcrc, number);
 	hcrc->counts.evicted++;
 }
