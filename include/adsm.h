@@ -21,7 +21,9 @@ extern "C" {
  * - Sizes are in bytes. Names that end in _ns are times in nanoseconds.
  * - Any thread may call any function at any time. A signal handler may call only adsmHandleFault(), adsmIsShared()
  *   (adsm_lend.h), and adsmOnceGet(), adsmOnceTry(), adsmOnceWait(), adsmOnceFresh() and adsmOnceSet() (adsm_once.h).
- * - The library starts by itself at the first call that needs it.
+ * - The library starts by itself at the first call that needs it. A function that starts the library may also return
+ *   the errors of adsmInit().
+ * - A function that a service calls (adsm_service.h) may return -EDEADLK.
  * - A structure with struct_size may get new fields at its end in a later version. The caller sets struct_size to the
  *   structure's sizeof. The library accepts the sizes of older and newer versions:
  *   - Older caller: fields that its structure lacks have their defaults.
@@ -183,9 +185,9 @@ ADSM_API void *adsmSafeAlloc(size_t size);
  * Return the device address of a byte of an object (paper, section 4.2).
  *
  * A program needs this only for pointers that it stores in memory for kernels, on devices where the two addresses
- * differ (adsmDeviceProps.same_address is 0). The program stores this number in place of the pointer. Each call must
- * name the target with adsmUse(), because the library does not see pointers in data. It translates pointer arguments of
- * calls.
+ * differ (adsmDeviceProps.same_address is 0). Store the result of adsmSafe() in place of the pointer. Name the target
+ * with adsmUse() in each call, because the library does not see pointers in data. The library translates pointers that
+ * are arguments.
  *
  * @p: an address in an object.
  *
@@ -219,8 +221,9 @@ ADSM_API int adsmMemset(void *dst, int value, size_t size);
 
 /* How a kernel, or other code, accesses memory. */
 #define ADSM_ACCESS_IN 1u		/* it only reads the memory */
-#define ADSM_ACCESS_OUT 2u		/* it overwrites all of the memory and does not read the old contents; bytes
-					   that it does not write are undefined afterwards */
+#define ADSM_ACCESS_OUT 2u		/* it overwrites all of the memory and does not read the old contents, so the
+					   library does not send them; bytes that it does not write are undefined
+					   afterwards */
 #define ADSM_ACCESS_INOUT 3u		/* it reads and writes the memory */
 
 /**
@@ -586,8 +589,8 @@ typedef struct adsmObjectProps {
 ADSM_API int adsmSetName(const void *p, const char *name);
 
 /**
- * Describe the object that contains an address. The description says how many blocks are in each state, but not which
- * blocks.
+ * Describe the object that contains an address. The description says how many blocks are in each state. No function
+ * says which blocks are in which state.
  *
  * Returns 0, or -EINVAL if @p is not in an object or struct_size is invalid.
  */
@@ -713,6 +716,7 @@ template<typename T> inline adsmArg adsmVal(const T &value)
 	return adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, &value, sizeof(T));
 }
 
+/** Call a kernel, as the macro adsmCall() of C does. */
 template<typename... Args>
 inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args &...args)
 {
@@ -726,7 +730,9 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))
 
 /**
- * Call a kernel: adsmCallArgs() with a list of arguments.
+ * Call a kernel, and return before it has ended. adsmSync() waits for the kernel, and returns its error.
+ *
+ * Returns 0 or a negative errno value, like adsmCallArgs().
  *
  *	adsmCall(kernel, adsmDim3(n / 256, 1, 1), adsmDim3(256, 1, 1), adsmIn(a), adsmOut(b), adsmVal(n));
  */
