@@ -357,6 +357,7 @@ static void test_guard(unsigned max)
 	}
 	CHECK_EQ(n_sentences(fd), 1);
 	CHECK(dup2(before, STDERR_FILENO) >= 0);
+	free(pages);
 }
 
 int main(int argc, char **argv)
