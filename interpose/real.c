@@ -14,7 +14,7 @@ static long missing(void)
 }
 
 /* Find all functions from @first on that are not known yet. */
-static void find(struct adsm_real *first, struct adsm_real *end)
+static void resolve_missing(struct adsm_real *first, struct adsm_real *end)
 {
 	struct adsm_library library = { 0 };
 	bool all = false;
@@ -37,7 +37,7 @@ void *adsm_real_find(struct adsm_real *real)
 	int saved_errno = errno;
 	void *function;
 
-	find(real, real + 1);
+	resolve_missing(real, real + 1);
 	function = atomic_load_explicit(&real->function, memory_order_relaxed);
 	if (!function) {
 		function = (void *)(uintptr_t)missing;
@@ -51,7 +51,7 @@ void *adsm_real_find(struct adsm_real *real)
 __attribute__((constructor(101))) static void find_all(void)
 {
 	adsm_os_has_wrappers = true;
-	find(__start_adsm_real, __stop_adsm_real);
+	resolve_missing(__start_adsm_real, __stop_adsm_real);
 	for (struct adsm_real *real = __start_adsm_real; real != __stop_adsm_real; real++)
 		adsm_real_get(real);
 }

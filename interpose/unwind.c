@@ -17,7 +17,7 @@
 int __gcc_personality_v0(int version, int actions, uint64_t class, void *exception, void *context);
 void _Unwind_Resume(void *exception) __attribute__((noreturn));
 
-static void *find(_Atomic(void *) *known, const char *name)
+static void *libgcc_function(_Atomic(void *) *known, const char *name)
 {
 	void *function = atomic_load_explicit(known, memory_order_relaxed), *library;
 
@@ -32,7 +32,7 @@ static void *find(_Atomic(void *) *known, const char *name)
 int __gcc_personality_v0(int version, int actions, uint64_t class, void *exception, void *context)
 {
 	static _Atomic(void *) known;
-	void *function = find(&known, "__gcc_personality_v0");
+	void *function = libgcc_function(&known, "__gcc_personality_v0");
 
 	return function ? ((__typeof__(&__gcc_personality_v0))function)(version, actions, class, exception, context) :
 		CONTINUE;
@@ -43,6 +43,6 @@ void _Unwind_Resume(void *exception)
 {
 	static _Atomic(void *) known;
 
-	((__typeof__(&_Unwind_Resume))find(&known, "_Unwind_Resume"))(exception);
+	((__typeof__(&_Unwind_Resume))libgcc_function(&known, "_Unwind_Resume"))(exception);
 	__builtin_unreachable();
 }

@@ -23,7 +23,7 @@ static const struct adsm_cluster_shared *shared_of(struct adsm_device *device)
 }
 
 /* The costs that node 0 recorded for a launch; NULL: none, as from one node that tracks nothing. */
-static const struct adsm_cluster_costs *find(struct adsm_device *device, struct adsm_device_event event)
+static const struct adsm_cluster_costs *costs_of(struct adsm_device *device, struct adsm_device_event event)
 {
 	const struct adsm_cluster_costs *costs = &shared_of(device)->costs[(event.seq - 1) % ADSM_PROCESS_SLOTS];
 
@@ -44,7 +44,7 @@ static int find_alone(struct adsm_device *device, struct adsm_device_event event
 static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
 		     uint64_t *ret_start_ns)
 {
-	const struct adsm_cluster_costs *costs = find(device, event);
+	const struct adsm_cluster_costs *costs = costs_of(device, event);
 	struct adsm_span alone;
 	uint64_t ns;
 	int ret;
@@ -67,7 +67,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		   struct adsm_part_times *ret_times)
 {
-	const struct adsm_cluster_costs *costs = find(device, event);
+	const struct adsm_cluster_costs *costs = costs_of(device, event);
 
 	/* Workers of tasks come after the nodes. */
 	if (i >= shared_of(device)->n_nodes)

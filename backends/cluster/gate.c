@@ -184,7 +184,7 @@ static int forget(struct found *one)
 }
 
 /* The entry of a socket, NULL if it has none. The lock is held. */
-static struct found *find(int sock)
+static struct found *entry_of(int sock)
 {
 	for (size_t i = 0; i < MAX_FOUND; i++) {
 		struct found *const one = &found.list[i];
@@ -205,7 +205,7 @@ static bool has_found(int sock)
 	if (!found.n)
 		return false;
 	pthread_mutex_lock(&found.lock);
-	has = find(sock);
+	has = entry_of(sock);
 	pthread_mutex_unlock(&found.lock);
 	return has;
 }
@@ -219,7 +219,7 @@ static int take_found(int sock, struct sockaddr *address, socklen_t *length, int
 	if (!found.n)
 		return -1;
 	pthread_mutex_lock(&found.lock);
-	one = find(sock);
+	one = entry_of(sock);
 	if (one) {
 		fd = forget(one);
 		if (address && length) {

@@ -15,7 +15,7 @@ static const struct adsm_scratchpad_shared *shared_of(struct adsm_device *device
 	return (const struct adsm_scratchpad_shared *)((struct adsm_process_device *)device)->shared->extra;
 }
 
-static const struct adsm_scratchpad_costs *find(struct adsm_device *device, struct adsm_device_event event)
+static const struct adsm_scratchpad_costs *costs_of(struct adsm_device *device, struct adsm_device_event event)
 {
 	const struct adsm_scratchpad_costs *costs = &shared_of(device)->costs[(event.seq - 1) % ADSM_PROCESS_SLOTS];
 
@@ -25,7 +25,7 @@ static const struct adsm_scratchpad_costs *find(struct adsm_device *device, stru
 static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
 		     uint64_t *ret_start_ns)
 {
-	const struct adsm_scratchpad_costs *costs = find(device, event);
+	const struct adsm_scratchpad_costs *costs = costs_of(device, event);
 	uint64_t ns;
 
 	if (!costs)
@@ -40,7 +40,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		   struct adsm_part_times *ret_times)
 {
-	const struct adsm_scratchpad_costs *costs = find(device, event);
+	const struct adsm_scratchpad_costs *costs = costs_of(device, event);
 
 	if (!costs || i >= shared_of(device)->n_cores)
 		return -EINVAL;
@@ -54,7 +54,7 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 static int of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		    struct adsm_part_moves *ret_moves)
 {
-	const struct adsm_scratchpad_costs *costs = find(device, event);
+	const struct adsm_scratchpad_costs *costs = costs_of(device, event);
 	const struct adsm_scratchpad_moves *moves = costs ? &costs->moves[i] : NULL;
 
 	if (!costs || i >= atomic_load(&costs->n_moves))

@@ -123,8 +123,8 @@ static struct adsm_store_way *set_of(const struct adsm_cache *cache, uint64_t ad
 }
 
 /* Find the line @tag in its set. Otherwise returns NULL and the way that was used least recently, or never. */
-static struct adsm_store_way *find(const struct adsm_cache *cache, struct adsm_store_way *set, uint64_t tag,
-				   struct adsm_store_way **ret_oldest)
+static struct adsm_store_way *lookup_line(const struct adsm_cache *cache, struct adsm_store_way *set, uint64_t tag,
+					  struct adsm_store_way **ret_oldest)
 {
 	const uint32_t n = cache->n_ways;
 	struct adsm_store_way *oldest = set;
@@ -212,7 +212,7 @@ static void fetch_ahead(struct adsm_cache *cache, struct adsm_cache_stream *stre
 	stream->next = next;
 	stream->fetched = false;
 	from = look_up(cache->memory, next, cache->line, false);
-	if (next % PAGE == 0 || !from || find(cache, set_of(cache, next), next, &oldest))
+	if (next % PAGE == 0 || !from || lookup_line(cache, set_of(cache, next), next, &oldest))
 		return;
 	dma_in(cache, stream->bytes, from);
 	stream->fetched = true;
@@ -267,7 +267,7 @@ struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t addres
 {
 	struct adsm_store *store = &cache->store;
 	struct adsm_store_way *set = set_of(cache, address), *oldest = NULL;
-	struct adsm_store_way *way = find(cache, set, address & store->tag_mask, &oldest);
+	struct adsm_store_way *way = lookup_line(cache, set, address & store->tag_mask, &oldest);
 
 	if (way && (way->tag == store->last[ADSM_STORE_GET].tag ||
 		    way->tag == store->last[ADSM_STORE_PUT].tag))
@@ -314,7 +314,8 @@ void adsm_cache_flush(struct adsm_cache *cache)
 void adsm_cache_drop(struct adsm_cache *cache, uint64_t address)
 {
 	struct adsm_store_way *oldest;
-	struct adsm_store_way *way = find(cache, set_of(cache, address), address & cache->store.tag_mask, &oldest);
+	struct adsm_store_way *way = lookup_line(cache, set_of(cache, address), address & cache->store.tag_mask,
+						 &oldest);
 
 	if (cache->log)
 		note(cache, ADSM_CACHE_DROP, address, 1);

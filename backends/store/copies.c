@@ -35,8 +35,8 @@ static uint32_t number_of(const struct adsm_copies *pages, const struct adsm_sto
 }
 
 /* Find the page of an address. Otherwise returns NULL and the way that was used least recently, or never. */
-static struct adsm_store_way *find(const struct adsm_copies *pages, uint64_t address,
-				   struct adsm_store_way **ret_oldest)
+static struct adsm_store_way *lookup_page(const struct adsm_copies *pages, uint64_t address,
+					  struct adsm_store_way **ret_oldest)
 {
 	const uint64_t tag = address & pages->store.tag_mask;
 	struct adsm_store_way *set = set_of(pages, address);
@@ -151,7 +151,7 @@ void adsm_copies_acquire(struct adsm_copies *pages)
 
 void adsm_copies_give_up(struct adsm_copies *pages, uint64_t page)
 {
-	struct adsm_store_way *oldest, *way = find(pages, page, &oldest);
+	struct adsm_store_way *oldest, *way = lookup_page(pages, page, &oldest);
 
 	if (!way)
 		return;
@@ -177,7 +177,7 @@ void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t siz
 		adsm_copies_flush_all(pages);
 	for (uint64_t page = address & pages->store.tag_mask; page - address < size || page <= address;
 	     page += pages->page) {
-		way = find(pages, page, &oldest);
+		way = lookup_page(pages, page, &oldest);
 		if (way)
 			drop(pages, way, &pages->counts.sent_on_sync);
 	}
@@ -213,7 +213,7 @@ static void miss(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t
 /* An access to bytes of one page. Returns their address in the local store. */
 static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
 {
-	struct adsm_store_way *oldest, *way = find(pages, address, &oldest);
+	struct adsm_store_way *oldest, *way = lookup_page(pages, address, &oldest);
 	struct adsm_copies_slot *slot;
 
 	if ((!way || write) && !pages->below->may(pages, address, write ? size : 1, write))

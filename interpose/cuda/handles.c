@@ -51,7 +51,7 @@ static _Atomic(struct handle *) *chain_of(const void *key)
 }
 
 /* NULL: not in the table. The caller holds the lock, or the program does not end the handle's owner meanwhile. */
-static struct handle *find(const void *key)
+static struct handle *lookup_handle(const void *key)
 {
 	struct handle *handle;
 	uint64_t before;
@@ -72,7 +72,7 @@ static void remove_locked(_Atomic(struct handle *) *at)
 	struct handle *handle = atomic_load(at);
 
 	atomic_store(at, atomic_load(&handle->next));
-	atomic_store(&handle->key, NULL);	/* find() in another thread may be here: it searches again */
+	atomic_store(&handle->key, NULL);	/* lookup_handle() in another thread may be here: it searches again */
 	atomic_fetch_add(&n_ended, 1);
 	free(atomic_exchange(&handle->layout, NULL));
 	atomic_store(&handle->next, unused);
@@ -124,7 +124,7 @@ static void remember(const void *key, enum kind kind, const void *owner)
 
 	real_cu(cuCtxGetCurrent)(&context);
 	adsm_mutex_lock(&lock);
-	handle = find(key);
+	handle = lookup_handle(key);
 	/* The driver returns the same handle each time. */
 	if (handle && handle->kind == kind && handle->owner == owner &&
 	    (kind == KERNEL || handle->context == context))
@@ -154,7 +154,7 @@ static const void *owner_of(const void *key)
 	struct handle *handle;
 
 	adsm_mutex_lock(&lock);
-	handle = find(key);
+	handle = lookup_handle(key);
 	if (handle && handle->kind != FUNCTION)
 		owner = handle->owner;
 	adsm_mutex_unlock(&lock);
@@ -196,7 +196,7 @@ static struct adsm_cuda_layout *ask_all(const struct handle *handle, const void 
 
 const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function)
 {
-	struct handle *handle = find(function);
+	struct handle *handle = lookup_handle(function);
 	struct adsm_cuda_layout *layout, *other = NULL;
 
 	if (!handle || handle->kind == MODULE)

@@ -191,7 +191,7 @@ static void push(struct entry **list, struct entry *entry)
 
 /* The place in its list of the handle's newest entry up to this serial number. @lent: only one with a loan. The caller
  * holds the mutex. */
-static struct entry **find(MPI_Request request, uint64_t newest, bool lent)
+static struct entry **newest_entry(MPI_Request request, uint64_t newest, bool lent)
 {
 	struct entry **at = list_of(request);
 
@@ -241,7 +241,7 @@ int loans_start(MPI_Request request)
 	if (!loans_any())
 		return result;
 	pthread_mutex_lock(&mutex);
-	entry = *find(request, UINT64_MAX, false);
+	entry = *newest_entry(request, UINT64_MAX, false);
 	pthread_mutex_unlock(&mutex);
 	/* The entry stays valid: only freeing the request removes it, and the program cannot do that during a start. */
 	if (!entry || !entry->lasts)
@@ -266,7 +266,7 @@ static bool take(MPI_Request request, uint64_t newest, struct loan *ret_loan)
 	bool found;
 
 	pthread_mutex_lock(&mutex);
-	at = find(request, newest, true);
+	at = newest_entry(request, newest, true);
 	found = *at != NULL;
 	if (found) {
 		*ret_loan = (*at)->written;
@@ -293,7 +293,7 @@ static bool is_over(MPI_Request request, uint64_t newest, MPI_Status *ret_status
 	int flag;
 
 	pthread_mutex_lock(&mutex);
-	lent = *find(request, newest, true);
+	lent = *newest_entry(request, newest, true);
 	pthread_mutex_unlock(&mutex);
 	return lent && PMPI_Request_get_status(request, &flag, ret_status) == MPI_SUCCESS && flag;
 }
@@ -322,7 +322,7 @@ bool loans_give_up(MPI_Request *request)
 	if (!loans_any())
 		return false;
 	pthread_mutex_lock(&mutex);
-	at = find(*request, UINT64_MAX, false);
+	at = newest_entry(*request, UINT64_MAX, false);
 	entry = *at;
 	if (entry && entry->written.loan) {
 		kept = true;

@@ -17,7 +17,7 @@
 #include "start/start.h"
 
 /* Also called in signal handlers. It does not start the library, because without an object there is nothing to do. */
-static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret_object)
+static int object_of_unit(const adsmOnce *once, size_t unit, struct adsm_once_object **ret_object)
 {
 	int error = adsm_is_child() ? adsm_start() : 0;
 
@@ -55,7 +55,7 @@ int adsmOnceFree(adsmOnce *once)
 
 	if (!once)
 		return 0;
-	error = find(once, 0, &object);
+	error = object_of_unit(once, 0, &object);
 	return ADSM_TOLD(error ? error : adsm_once_free(object));
 }
 
@@ -63,7 +63,7 @@ const void *adsmOnceWait(const adsmOnce *once, size_t unit)
 {
 	ADSM_TELLS;
 	struct adsm_once_object *object;
-	int error = find(once, unit, &object);
+	int error = object_of_unit(once, unit, &object);
 
 	if (!error)
 		error = adsm_once_get(object, unit, __builtin_return_address(0));
@@ -75,7 +75,7 @@ void *adsmOnceFresh(adsmOnce *once, size_t unit)
 	ADSM_UNCANCELLED;	/* a handler may interrupt a wait that can be cancelled at any time */
 	ADSM_TELLS;
 	struct adsm_once_object *object;
-	int error = find(once, unit, &object);
+	int error = object_of_unit(once, unit, &object);
 
 	if (!error && adsm_once_fresh(object->shared, unit))
 		error = adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set: a unit is written only "
@@ -88,7 +88,7 @@ int adsmOnceSet(adsmOnce *once, size_t unit)
 	ADSM_UNCANCELLED;	/* a handler may interrupt a wait that can be cancelled at any time */
 	ADSM_TELLS;
 	struct adsm_once_object *object;
-	int error = find(once, unit, &object);
+	int error = object_of_unit(once, unit, &object);
 
 	if (error)
 		return ADSM_TOLD(error);
@@ -106,7 +106,7 @@ int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 {
 	ADSM_TELLS;
 	struct adsm_once_object *object;
-	int error = find(once, unit, &object);
+	int error = object_of_unit(once, unit, &object);
 	size_t run = 0, page;
 
 	if (!error && !ret_device)

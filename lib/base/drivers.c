@@ -21,7 +21,7 @@ struct search {
 	uintptr_t start, end;
 };
 
-static int find(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_segment(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *search = arg;
 
@@ -42,7 +42,7 @@ static void note(struct range *range, const void *function)
 {
 	struct search search = { .function = (uintptr_t)function };
 
-	if (!dl_iterate_phdr(find, &search))
+	if (!dl_iterate_phdr(find_segment, &search))
 		return;
 	range->start = search.start;
 	atomic_store(&range->end, search.end);

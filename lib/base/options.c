@@ -193,7 +193,7 @@ static int fail_value(const struct adsm_option *row, const char *text)
 
 /* ---- loading */
 
-static struct adsm_option *find(struct adsm_option *const *owners, const char *name)
+static struct adsm_option *option_named(struct adsm_option *const *owners, const char *name)
 {
 	EACH(row, owners)
 		if (!strcmp(row->name, name))
@@ -209,7 +209,7 @@ static void warn_unknown(struct adsm_option *const *owners)
 	for (char **e = warned ? NULL : environ; e && *e; e++) {
 		char *name = strncmp(*e, "ADSM_", 5) ? NULL : strndup(*e, strcspn(*e, "="));
 
-		if (name && !find(owners, name + 5) && adsm_os_getenv(name)) {
+		if (name && !option_named(owners, name + 5) && adsm_os_getenv(name)) {
 			const struct adsm_option *near = nearest_row(owners, name + 5);
 
 			adsm_warn("%s is not an option%s%s%s", name,
@@ -331,7 +331,7 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 		return adsm_fail(-EINVAL, "the name or the value of the option is NULL");
 	for (size_t i = 0; name[i] && i < sizeof(upper) - 1; i++)
 		upper[i] = name[i] == '-' ? '_' : adsm_upper(name[i]);
-	row = strlen(name) < sizeof(upper) ? find(owners, upper) : NULL;
+	row = strlen(name) < sizeof(upper) ? option_named(owners, upper) : NULL;
 	if (!row) {
 		const struct adsm_option *near = nearest_row(owners, upper);
 

@@ -106,7 +106,7 @@ static bool answers(int pid, const char *thread, struct sockaddr_un *address)
 	return true;
 }
 
-static bool find(int pid, struct sockaddr_un *address)
+static bool find_address(int pid, struct sockaddr_un *address)
 {
 	_Alignas(struct entry) char buffer[1024];
 	char path[32];
@@ -131,7 +131,7 @@ int adsm_peer_connect(int pid)
 	struct ucred other = { 0 };
 	int fd, error;
 
-	if (!find(pid, &address))
+	if (!find_address(pid, &address))
 		return -ENOENT;
 	fd = open_socket();
 	if (fd < 0)

@@ -30,7 +30,7 @@ void adsm_costs_device(int device, struct adsm_device *opened)
 		adsm_trace_part(device, i, name);
 }
 
-static struct adsm_cost_sum *find(struct sums *sums, const char *kernel)
+static struct adsm_cost_sum *sum_of_kernel(struct sums *sums, const char *kernel)
 {
 	size_t i = 0;
 
@@ -112,7 +112,7 @@ uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, u
 
 	if (!ops->counters->name || !*call->kernel || ops->of_launch(home->device, call->event, values, &start_ns))
 		return 0;
-	sum = find(&all[home->index], call->kernel);
+	sum = sum_of_kernel(&all[home->index], call->kernel);
 	if (sum) {
 		sum->costs.calls++;
 		sum->costs.kernel_ns += ns;

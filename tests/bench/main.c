@@ -105,7 +105,7 @@ const char *bench_beside(const char *file)
 	return path;
 }
 
-static void *find(const char *library, const char *name)
+static void *function_in(const char *library, const char *name)
 {
 	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL), *function = handle ? dlsym(handle, name) : NULL;
 
@@ -118,12 +118,12 @@ void *bench_wrapper(const char *name)
 {
 	/* It would say that it is none of the program's libraries. */
 	setenv("ADSM_LOG", "error", 0);
-	return find(bench_beside("../../lib/libadsm.so"), name);
+	return function_in(bench_beside("../../lib/libadsm.so"), name);
 }
 
 void *bench_libc(const char *name)
 {
-	return find("libc.so.6", name);
+	return function_in("libc.so.6", name);
 }
 
 adsmKernel *bench_wrapper_kernel(void)

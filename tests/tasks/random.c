@@ -72,7 +72,7 @@ static void add_read(unsigned worker, unsigned cell)
 }
 
 /* One that the worker may write to, or only read: its number; none is found: N_CELLS. */
-static unsigned find(unsigned worker, bool writes)
+static unsigned random_cell(unsigned worker, bool writes)
 {
 	for (unsigned tries = 0; tries < N_CELLS; tries++) {
 		const unsigned i = any(N_CELLS);
@@ -138,7 +138,7 @@ static void pass_on(unsigned worker, unsigned cell, int flags)
 
 static void add_some(int flags)
 {
-	const unsigned w = any(n_workers), to = find(w, true), from = find(w, false);
+	const unsigned w = any(n_workers), to = random_cell(w, true), from = random_cell(w, false);
 	const int v = (int)any(RANDOM_VALUE + 1);
 
 	switch (any(16)) {

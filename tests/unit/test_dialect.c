@@ -91,7 +91,7 @@ static void clean_up(void)
 
 /* ---- what modules compute */
 
-static adsm_kernel_run *find(const char *module, const char *symbol)
+static adsm_kernel_run *load_kernel(const char *module, const char *symbol)
 {
 	void *handle = dlopen(module, RTLD_NOW | RTLD_LOCAL), *function;
 
@@ -119,7 +119,7 @@ static void test_vecadd(const char *module)
 		/* blocks, threads, values */
 		{ 1, 1, 1 }, { 1, 1024, 1000 }, { 4, 256, 1024 }, { 4, 256, 769 }, { 7, 33, 230 }, { 3, 5, 0 },
 	};
-	adsm_kernel_run *vecadd = find(module, "adsm_run_vecadd");
+	adsm_kernel_run *vecadd = load_kernel(module, "adsm_run_vecadd");
 	float a[1024], b[1024], c[1024];
 	uint64_t pa = (uintptr_t)a, pb = (uintptr_t)b, pc = (uintptr_t)c;
 
@@ -146,7 +146,7 @@ static void test_vecadd(const char *module)
 static void test_scan(const char *module)
 {
 	static const uint32_t threads[] = { 256, 128, 37, 1 };
-	adsm_kernel_run *scan = find(module, "adsm_run_scan");
+	adsm_kernel_run *scan = load_kernel(module, "adsm_run_scan");
 	int in[768], out[768];
 	uint64_t pin = (uintptr_t)in, pout = (uintptr_t)out;
 	const void *args[] = { &pin, &pout };
@@ -208,7 +208,7 @@ static void test_shapes(const char *module)
 	static const int table[4] = { 5, -50, 500, -5000 };
 	const struct scale scale = { -3, 4 };
 	const short bias = 11;
-	adsm_kernel_run *kernel = find(module, "adsm_run_shapes");
+	adsm_kernel_run *kernel = load_kernel(module, "adsm_run_shapes");
 	const struct adsm_kernel_block one = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 } };
 	int in[512], out[512], expected[512];
 	char unaligned[16];
@@ -236,7 +236,7 @@ static void test_shapes(const char *module)
 		run_grid(kernel, grid, block, args);
 		CHECK(!memcmp(out, expected, sizeof(out)) && bits[2] == 1);
 	}
-	find(module, "adsm_run_nothing")(&one, NULL);
+	load_kernel(module, "adsm_run_nothing")(&one, NULL);
 }
 
 /* ---- what adsmcc accepts and refuses */

@@ -40,7 +40,7 @@ static void check_param(const struct adsm_kernel_info *kernel, uint32_t i, const
 	CHECK(param->kind == kind && param->access == access && param->size == size);
 }
 
-static const struct adsm_kernel_info *find(const struct adsm_module_info *info, const char *name)
+static const struct adsm_kernel_info *kernel_named(const struct adsm_module_info *info, const char *name)
 {
 	for (size_t i = 0; i < info->n_kernels; i++)
 		if (!strcmp(info->kernels[i].name, name))
@@ -51,14 +51,16 @@ static const struct adsm_kernel_info *find(const struct adsm_module_info *info, 
 
 static void test_tasks(const char *tasks)
 {
+	const struct adsm_kernel_info *kernel;
 	struct adsm_module_info *info;
 	size_t size;
 	char *image = read_file(tasks, &size);
 
 	CHECK(!adsm_module_info_create(image, size, &info));
 	free(image);
-	CHECK(find(info, "sum")->task && find(info, "sum")->n_params == 3 && find(info, "sum")->max_threads == 1);
-	CHECK(!find(info, "fill")->task && !find(info, "fill")->global_atomics);
+	kernel = kernel_named(info, "sum");
+	CHECK(kernel->task && kernel->n_params == 3 && kernel->max_threads == 1);
+	CHECK(!kernel_named(info, "fill")->task && !kernel_named(info, "fill")->global_atomics);
 	/* Devices without tasks do not see them. */
 	CHECK(strstr(info->text, "\n#ifdef ADSM_TASKS\n"));
 	adsm_module_info_destroy(info);
@@ -77,7 +79,7 @@ static void test_fields(const char *vecadd, const char *scan, const char *shapes
 	CHECK(info->n_kernels == 1 && info->kernels[0].n_params == 4);
 	CHECK(info->text_size == strlen(info->text));
 	CHECK(strstr(info->text, "ADSM_ENTER(") && strstr(info->text, "c[i] = a[i] + b[i];"));
-	kernel = find(info, "vecadd");
+	kernel = kernel_named(info, "vecadd");
 	CHECK(kernel->max_threads == 1024);
 	check_param(kernel, 0, "a", "float", ADSM_ARG_POINTER, ADSM_ACCESS_IN, 4);
 	check_param(kernel, 1, "b", "float", ADSM_ARG_POINTER, ADSM_ACCESS_IN, 4);
@@ -88,7 +90,7 @@ static void test_fields(const char *vecadd, const char *scan, const char *shapes
 	image = read_file(scan, &size);
 	CHECK(!adsm_module_info_create(image, size, &info));
 	free(image);
-	kernel = find(info, "scan");
+	kernel = kernel_named(info, "scan");
 	CHECK(info->n_kernels == 1 && kernel->n_params == 2 && kernel->max_threads == 256);
 	adsm_module_info_destroy(info);
 
@@ -96,9 +98,9 @@ static void test_fields(const char *vecadd, const char *scan, const char *shapes
 	CHECK(!adsm_module_info_create(image, size, &info));
 	free(image);
 	CHECK(info->n_kernels == 2);
-	kernel = find(info, "nothing");
+	kernel = kernel_named(info, "nothing");
 	CHECK(kernel->n_params == 0 && kernel->max_threads == 1024);
-	kernel = find(info, "shapes");
+	kernel = kernel_named(info, "shapes");
 	CHECK(kernel->n_params == 7 && kernel->max_threads == 128);
 	check_param(kernel, 2, "total", "int", ADSM_ARG_POINTER, ADSM_ACCESS_INOUT, 4);
 	check_param(kernel, 3, "bits", "int", ADSM_ARG_POINTER, 0, 4);

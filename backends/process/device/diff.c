@@ -15,7 +15,7 @@ static uint64_t word_at(const uint8_t *bytes)
 }
 
 /* The first byte in [at, end) that is equal in both (@same), or that differs (!@same). */
-static size_t find(const uint8_t *page, const uint8_t *twin, size_t end, size_t at, bool same)
+static size_t next_byte(const uint8_t *page, const uint8_t *twin, size_t end, size_t at, bool same)
 {
 	while (at < end) {
 		if (!same && at % 8 == 0 && word_at(page + at) == word_at(twin + at))
@@ -32,14 +32,14 @@ size_t adsm_diff(const uint8_t *page, const uint8_t *twin, size_t page_size, uin
 {
 	size_t size = 0;
 
-	for (size_t at = find(page, twin, page_size, 0, false); at < page_size;) {
-		const size_t end = find(page, twin, page_size, at, true);
+	for (size_t at = next_byte(page, twin, page_size, 0, false); at < page_size;) {
+		const size_t end = next_byte(page, twin, page_size, at, true);
 		const struct piece piece = { (uint16_t)at, (uint16_t)(end - at) };
 
 		memcpy(out + size, &piece, sizeof(piece));
 		memcpy(out + size + sizeof(piece), page + at, end - at);
 		size += sizeof(piece) + end - at;
-		at = find(page, twin, page_size, end, false);
+		at = next_byte(page, twin, page_size, end, false);
 	}
 	return size;
 }

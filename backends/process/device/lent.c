@@ -115,7 +115,7 @@ uint64_t adsm_lent_alloc(struct adsm_lent *lent, uint64_t cost)
 }
 
 /* The block that begins at @offset; NULL if there is none. */
-static struct adsm_lent_block *find(const struct adsm_lent *lent, uint64_t offset)
+static struct adsm_lent_block *block_at(const struct adsm_lent *lent, uint64_t offset)
 {
 	size_t low = 0, high = lent->n_blocks;
 
@@ -136,7 +136,7 @@ uint64_t adsm_lent_size(const struct adsm_lent *lent, uint64_t address)
 	uint64_t cost;
 
 	pthread_mutex_lock(&mutex);
-	block = find(lent, address - (uintptr_t)lent->base);
+	block = block_at(lent, address - (uintptr_t)lent->base);
 	cost = block && block->used ? (uint64_t)1 << block->size : 0;
 	pthread_mutex_unlock(&mutex);
 	return cost;
@@ -148,7 +148,7 @@ uint64_t adsm_lent_free(struct adsm_lent *lent, uint64_t address)
 	uint64_t cost = 0;
 
 	pthread_mutex_lock(&mutex);
-	block = find(lent, address - (uintptr_t)lent->base);
+	block = block_at(lent, address - (uintptr_t)lent->base);
 	if (block && block->used) {
 		cost = (uint64_t)1 << block->size;
 		block->used = false;

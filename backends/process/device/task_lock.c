@@ -54,7 +54,7 @@ static struct lock *make_page(uint32_t page)
 }
 
 /* The slow paths are separate functions: so the fast paths save no registers for them. */
-static __attribute__((noinline)) struct lock *find_slow(struct adsm_task_thread *self, uint32_t id)
+static __attribute__((noinline)) struct lock *lock_of_slow(struct adsm_task_thread *self, uint32_t id)
 {
 	struct lock *page;
 
@@ -68,12 +68,12 @@ static __attribute__((noinline)) struct lock *find_slow(struct adsm_task_thread 
 	return &page[id % PAGE];
 }
 
-static inline struct lock *find(struct adsm_task_thread *self, uint32_t id)
+static inline struct lock *lock_of(struct adsm_task_thread *self, uint32_t id)
 {
 	struct lock *page = id < ADSM_TASK_LOCKS_MAX ?
 		atomic_load_explicit(&pages[id / PAGE], memory_order_acquire) : NULL;
 
-	return page ? &page[id % PAGE] : find_slow(self, id);
+	return page ? &page[id % PAGE] : lock_of_slow(self, id);
 }
 
 /* Take a free lock, before the workers in its queue. Returns false if it is held; *ret_word is its word. */
@@ -211,7 +211,7 @@ static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_t
 void adsm_task_lock(struct adsm_task_worker *worker, uint32_t id)
 {
 	struct adsm_task_thread *self = (struct adsm_task_thread *)worker;
-	struct lock *lock = find(self, id);
+	struct lock *lock = lock_of(self, id);
 	uint32_t none = 0;
 
 	if (atomic_load_explicit(&adsm_task.failed, memory_order_relaxed))
@@ -257,7 +257,7 @@ static __attribute__((noinline)) void unlock_slow(struct lock *lock, struct adsm
 void adsm_task_unlock(struct adsm_task_worker *worker, uint32_t id)
 {
 	struct adsm_task_thread *self = (struct adsm_task_thread *)worker;
-	struct lock *lock = find(self, id);
+	struct lock *lock = lock_of(self, id);
 	uint32_t word = self->id;
 
 	if (!atomic_compare_exchange_strong_explicit(&lock->word, &word, 0, memory_order_release,

@@ -46,7 +46,7 @@ static bool are_in(const struct adsm_hcrc *hcrc, uint32_t epoch)
 
 /* ---- locks */
 
-static struct adsm_hcrc_lock *find(const struct adsm_hcrc *hcrc, uint32_t number)
+static struct adsm_hcrc_lock *lock_of(const struct adsm_hcrc *hcrc, uint32_t number)
 {
 	return number < hcrc->config.n_locks ? &hcrc->locks[number] : NULL;
 }
@@ -82,7 +82,7 @@ static void ask(struct adsm_hcrc *hcrc, uint32_t number)
 
 int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 {
-	struct adsm_hcrc_lock *lock = find(hcrc, number);
+	struct adsm_hcrc_lock *lock = lock_of(hcrc, number);
 
 	if (!lock)
 		return -EINVAL;
@@ -145,7 +145,7 @@ static void go_on(struct adsm_hcrc *hcrc)
 
 int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 {
-	struct adsm_hcrc_lock *lock = find(hcrc, number);
+	struct adsm_hcrc_lock *lock = lock_of(hcrc, number);
 
 	if (!lock)
 		return -EINVAL;

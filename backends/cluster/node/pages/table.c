@@ -87,7 +87,7 @@ static int compare_runs(const void *a, const void *b)
 }
 
 /* The run that contains the page; NULL if none does. Runs do not overlap. */
-static const struct adsm_run *find(const struct adsm_run *runs, size_t n, uint64_t page)
+static const struct adsm_run *run_of_page(const struct adsm_run *runs, size_t n, uint64_t page)
 {
 	while (n) {
 		const struct adsm_run *middle = runs + n / 2;
@@ -106,7 +106,7 @@ static const struct adsm_run *find(const struct adsm_run *runs, size_t n, uint64
 
 const struct adsm_run *adsm_table_read_only(uint64_t page)
 {
-	return find(adsm_table.read_only, adsm_table.n_read_only, page);
+	return run_of_page(adsm_table.read_only, adsm_table.n_read_only, page);
 }
 
 int adsm_table_set_read_only(const struct adsm_run *runs, size_t n, struct adsm_run **ret_old, size_t *ret_n_old)

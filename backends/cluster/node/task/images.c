@@ -97,7 +97,7 @@ static int check(const struct adsm_module_info *info, const char *name, char *re
 	return -ENOTSUP;
 }
 
-static int find(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
+static int find_kernel(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
 {
 	const struct image *image;
 	char symbol[ADSM_PROCESS_NAME + 16];
@@ -130,7 +130,7 @@ int adsm_images_answer(const struct adsm_process_request *request, const int *fd
 	if (page && request->op == ADSM_PROCESS_UNLOAD)
 		return unload(request, fds, reply);
 	if (page && request->op == ADSM_PROCESS_KERNEL)
-		return find(request, fds, reply);
+		return find_kernel(request, fds, reply);
 	return adsm_serve_answer(request, fds, reply);
 }
 
