@@ -3,12 +3,11 @@
  * node/exchange/diffs.c - combines on node 0 the pages that several nodes wrote in one launch. Nodes send byte-exact
  * differences to the page at the launch's start, or the whole page if they have no copy of that.
  */
-#include "diffs.h"
+#include "exchange.h"
+
+#include "cluster/node/pages/pages.h"
 
 #include <string.h>
-
-#include "cluster/node/net/comm.h"
-#include "cluster/node/pages/pages.h"
 
 #define LETTER_SIZE ((size_t)4 << 20)
 
@@ -28,7 +27,8 @@ static size_t entry_size(size_t size)
 	return sizeof(struct entry) + ((size + 7) & ~(size_t)7);
 }
 
-void adsm_diffs_put(struct adsm_pack *pack, uint64_t page)
+/* Append to @out the changes that this node made to a page. */
+static void put_diff(struct adsm_pack *pack, uint64_t page)
 {
 	const size_t before = pack->n;
 	struct entry *entry = adsm_pack_room(pack, entry_size(ADSM_PAGES_DIFF_MAX), 8);
@@ -43,7 +43,8 @@ void adsm_diffs_put(struct adsm_pack *pack, uint64_t page)
 	pack->n = before + entry_size(size);
 }
 
-void adsm_diffs_take(int from, const void *data, size_t size)
+/* Node 0: apply all changes of another node in these bytes, which are aligned to 8. */
+static void take_diffs(int from, const void *data, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		const struct entry *entry = (const struct entry *)((const uint8_t *)data + at);
@@ -81,7 +82,7 @@ static void add_page(uint64_t page)
 		send_letter(false);
 		begin_letter();
 	}
-	adsm_diffs_put(&pack, page);
+	put_diff(&pack, page);
 }
 
 static void send_all(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote)
@@ -123,54 +124,55 @@ void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_
 			continue;
 		}
 		waiting -= ((const struct head *)received.data)->last != 0;
-		adsm_diffs_take(received.from, (const uint8_t *)received.data + sizeof(struct head),
-				received.size - sizeof(struct head));
+		take_diffs(received.from, (const uint8_t *)received.data + sizeof(struct head),
+			   received.size - sizeof(struct head));
 		adsm_comm_drop(&received);
 	}
 }
 
-/* ---- Written pages inside of DONE letters */
+/* ---- written pages inline in DONE letters */
 
 #define MOST_PAGES 16			/* maximum for one node */
 
-static struct inside {
+static struct inline_letter {
 	struct adsm_letter letter;	/* data NULL: no letter */
 	const void *bytes;
 	size_t size;
-} *kept;				/* one for each node */
+} *letters;				/* one for each node */
 
-size_t adsm_inside_put(struct adsm_pack *pack, const struct adsm_run *wrote, size_t n)
+size_t adsm_inline_put(struct adsm_pack *pack, const struct adsm_run *wrote, size_t n)
 {
-	const uint64_t share = ADSM_INSIDE_ALL / (uint64_t)adsm_comm.n, most = share < MOST_PAGES ? share : MOST_PAGES;
+	const uint64_t share = ADSM_INLINE_PAGES / (uint64_t)adsm_comm.n;
+	const uint64_t most = share < MOST_PAGES ? share : MOST_PAGES;
 	const size_t before = pack->n;
 
 	if (adsm_runs_pages(wrote, n) > most)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		for (uint64_t page = wrote[i].first; page < wrote[i].first + wrote[i].n; page++)
-			adsm_diffs_put(pack, page);
+			put_diff(pack, page);
 	}
 	return pack->n - before;
 }
 
-void adsm_inside_keep(struct adsm_letter *letter, size_t *at, size_t size)
+void adsm_inline_keep(struct adsm_letter *letter, size_t *at, size_t size)
 {
-	if (!kept)
-		kept = adsm_node_table((size_t)adsm_comm.n * sizeof(*kept));
-	kept[letter->from] = (struct inside){ *letter, adsm_pack_take(letter, at, size, 8), size };
+	if (!letters)
+		letters = adsm_node_table((size_t)adsm_comm.n * sizeof(*letters));
+	letters[letter->from] = (struct inline_letter){ *letter, adsm_pack_take(letter, at, size, 8), size };
 	letter->data = NULL;
 }
 
-void adsm_inside_merge(void)
+void adsm_inline_merge(void)
 {
-	for (int r = 1; kept && r < adsm_comm.n; r++)
-		adsm_diffs_take(r, kept[r].bytes, kept[r].size);
+	for (int r = 1; letters && r < adsm_comm.n; r++)
+		take_diffs(r, letters[r].bytes, letters[r].size);
 }
 
-void adsm_inside_drop(void)
+void adsm_inline_drop(void)
 {
-	for (int r = 1; kept && r < adsm_comm.n; r++) {
-		adsm_comm_drop(&kept[r].letter);
-		kept[r].size = 0;
+	for (int r = 1; letters && r < adsm_comm.n; r++) {
+		adsm_comm_drop(&letters[r].letter);
+		letters[r].size = 0;
 	}
 }

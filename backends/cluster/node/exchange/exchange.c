@@ -2,13 +2,10 @@
 /* node/exchange/exchange.c - exchanges pages between two launches. */
 #include "exchange.h"
 
+#include "cluster/node/pages/pages.h"
+
 #include <mpi.h>
 #include <string.h>
-
-#include "diffs.h"
-#include "move.h"
-#include "cluster/node/pages/pages.h"
-#include "cluster/node/net/comm.h"
 
 struct adsm_comm_traffic adsm_exchange_traffic(const struct adsm_segment *v, size_t n)
 {
@@ -103,14 +100,14 @@ void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run
 	if (flags & ADSM_SEGMENT_SEVERAL)
 		adsm_diffs_merge(v, n, wrote, n_wrote);
 	if (flags & ADSM_SEGMENT_ALL)
-		adsm_collect(v, n, collective);
+		adsm_exchange_collective(v, n, collective);
 	if (!all)
 		exchange_pairs(v, n);
 	for (size_t i = 0; i < n; i++)
 		settle(&v[i], unseen);
 }
 
-/* ---- small sets of pages, inside of letters */
+/* ---- small sets of pages, inline in letters */
 
 /* Does this node get the segment from node 0, which has all pages? */
 static bool is_for(const struct adsm_segment *segment, int node)
@@ -253,7 +250,7 @@ static void broadcast(struct walk *walk, uint64_t left, uint8_t *buffer)
 	}
 }
 
-void adsm_collect(const struct adsm_segment *v, size_t n, enum adsm_collective collective)
+void adsm_exchange_collective(const struct adsm_segment *v, size_t n, enum adsm_collective collective)
 {
 	static struct walk *walks;
 	static uint64_t *left;

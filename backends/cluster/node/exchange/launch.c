@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * node/exchange/launch.c - launches of a cluster. If little was written, a launch is two messages for each node. LAUNCH
- * also contains what the host and the previous launch wrote, DONE what the node wrote, each with the pages inside. Only
+ * also contains what the host and the previous launch wrote, DONE what the node wrote, each with the pages inline. Only
  * if more was written is there a SYNC, and an exchange that all nodes take part in.
  */
 #include "launch.h"
 
 #include "base/os.h"
-#include "cluster/node/net/comm.h"
-#include "exchange.h"
-#include "diffs.h"
-#include "move.h"
 #include "cluster/node/pages/pages.h"
-#include "paper.h"
+#include "exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * The report of a node's part. Runs follow: written ones, then those that came unmapped and were touched. Then `inside`
- * bytes of written pages; 0: too many for a letter.
+ * The report of a node's part. Runs follow: written ones, then those that came unmapped and were touched. Then
+ * `inline_bytes` of written pages; 0: too many for a letter.
  */
 struct done {
 	uint64_t write_faults, read_faults, before_ns, kernel_ns, waited_ns;
-	uint64_t n_wrote, n_seen, inside;
+	uint64_t n_wrote, n_seen, inline_bytes;
 };
 
 static struct {
@@ -42,7 +38,7 @@ static struct {
 	/* Node 0. */
 	struct adsm_runs *by_node;	/* what each node wrote */
 	int n_done, n_times;
-	int n_outside;			/* nodes whose DONE letters do not contain all that they wrote */
+	int n_not_inline;		/* nodes whose DONE letters do not contain all that they wrote */
 	bool synced;			/* all nodes took part in the last exchange */
 	struct adsm_cluster_times *times;	/* one for each node */
 	struct adsm_node_counts counts;
@@ -132,9 +128,9 @@ static void exchange(const struct adsm_segments *segments, const struct adsm_run
 	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.unseen);
 }
 
-static void paper_exchange(struct adsm_plan_counts *ret_counts)
+static void exchange_by_sums(struct adsm_plan_counts *ret_counts)
 {
-	adsm_paper_plan(adsm_pages_objects(), node.wrote, node.n_wrote, &node.segments, ret_counts);
+	adsm_sums_plan(adsm_pages_objects(), node.wrote, node.n_wrote, &node.segments, ret_counts);
 	exchange(&node.segments, node.wrote, node.n_wrote);
 }
 
@@ -189,7 +185,7 @@ static void count_done(int from, const struct done *done, uint64_t end_ns)
 }
 
 /* Count @size bytes of a letter as pages. */
-static void count_inside(size_t size)
+static void count_inline(size_t size)
 {
 	adsm_comm.pages.bytes += size;
 	adsm_comm.control.bytes -= size;
@@ -211,11 +207,11 @@ static void note_done(struct adsm_letter *letter)
 	for (uint64_t i = 0; i < done->n_seen; i++)
 		adsm_plan_read(letter->from, runs[i]);
 	node.n_done++;
-	node.n_outside += done->n_wrote && !done->inside;
-	if (!done->inside)
+	node.n_not_inline += done->n_wrote && !done->inline_bytes;
+	if (!done->inline_bytes)
 		return;
-	count_inside(done->inside);
-	adsm_inside_keep(letter, &at, done->inside);
+	count_inline(done->inline_bytes);
+	adsm_inline_keep(letter, &at, done->inline_bytes);
 }
 
 static void note_times(const struct adsm_letter *letter)
@@ -259,7 +255,7 @@ bool adsm_node_look(void)
 static bool are_few(const struct adsm_segments *segments)
 {
 	for (int r = 1; r < adsm_comm.n; r++) {
-		if (adsm_exchange_pages(segments->v, segments->n, r) > ADSM_INSIDE_ALL)
+		if (adsm_exchange_pages(segments->v, segments->n, r) > ADSM_INLINE_PAGES)
 			return false;
 	}
 	return !node.options.paper;
@@ -272,7 +268,7 @@ static bool bring_pages(const struct adsm_node_launch *launch)
 
 	for (int r = 1; r < adsm_comm.n; r++) {
 		pages += adsm_exchange_pages(node.pending.v, node.pending.n, r);
-		if (launch->inside)
+		if (launch->inline_pages)
 			pages += adsm_exchange_pages(node.segments.v, node.segments.n, r);
 	}
 	return pages;
@@ -302,10 +298,10 @@ static void send_launch(const struct adsm_node_work *work, const struct adsm_nod
 		out.n = all;
 		adsm_exchange_put(&out, node.pending.v, node.pending.n, r);
 		pending = out.n;
-		if (launch->inside)
+		if (launch->inline_pages)
 			adsm_exchange_put(&out, node.segments.v, node.segments.n, r);
 		adsm_comm_send(r, ADSM_TAG_LAUNCH, out.data, out.n);
-		count_inside(out.n - pending);
+		count_inline(out.n - pending);
 		/* They were counted when they were planned. */
 		adsm_comm.control.bytes -= pending - all;
 	}
@@ -358,16 +354,16 @@ static struct adsm_plan_counts sync_all(void)
 	node.synced = true;
 	if (node.options.paper) {
 		adsm_comm_send(-1, ADSM_TAG_SYNC, NULL, 0);
-		paper_exchange(&counts);
+		exchange_by_sums(&counts);
 		return counts;
 	}
 	adsm_plan_kernel(node.by_node, &node.segments, &counts);
-	node.synced = node.n_outside || !are_few(&node.segments);
+	node.synced = node.n_not_inline || !are_few(&node.segments);
 	if (!node.synced) {
 		struct adsm_segments empty = node.pending;
 
 		/* The next launch tells the other nodes. */
-		adsm_inside_merge();
+		adsm_inline_merge();
 		node.pending = node.segments;
 		node.segments = empty;
 		node.counts.pages.bytes += counts.pushed * ADSM_PAGE_SIZE;
@@ -377,7 +373,7 @@ static struct adsm_plan_counts sync_all(void)
 		adsm_comm_send(-1, ADSM_TAG_SYNC, out.data, out.n);
 		exchange(&node.segments, node.wrote, node.n_wrote);
 	}
-	adsm_inside_drop();
+	adsm_inline_drop();
 	return counts;
 }
 
@@ -390,7 +386,7 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	uint64_t start_ns;
 
 	node.counts = (struct adsm_node_counts){ 0 };
-	node.n_done = node.n_outside = 0;
+	node.n_done = node.n_not_inline = 0;
 	for (size_t i = 0; i < before->removed.n; i++)
 		adsm_plan_forget(before->removed.v[i]);
 	for (size_t i = 0; i < before->added.n; i++)
@@ -401,15 +397,15 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	part.launch.n_read_only = node.options.paper ? 0 : (uint32_t)before->read_only.n;
 	part.launch.n_pending = (uint32_t)node.pending.n;
 	part.launch.n_segments = (uint32_t)node.segments.n;
-	part.launch.inside = are_few(&node.segments);
+	part.launch.inline_pages = are_few(&node.segments);
 	send_launch(&part, before);
 	change_objects(before->removed.v, before->removed.n, before->added.v, before->added.n);
 	for (size_t i = 0; i < before->written.n; i++)
 		adsm_pages_arrived(before->written.v[i], true);
 	start_ns = adsm_os_now_ns();
-	if (!part.launch.inside)
+	if (!part.launch.inline_pages)
 		exchange(&node.segments, NULL, 0);
-	node.before_ns = part.launch.inside ? 0 : adsm_os_now_ns() - start_ns;
+	node.before_ns = part.launch.inline_pages ? 0 : adsm_os_now_ns() - start_ns;
 	begin(&part, before->read_only.v);
 	wait_for_all();
 
@@ -488,7 +484,7 @@ static void begin_launch(void)
 	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.unseen);
 	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
 	start_ns = adsm_os_now_ns();
-	if (work.launch.inside)
+	if (work.launch.inline_pages)
 		adsm_exchange_take(letter, &at, segments.v, segments.n, &node.unseen);
 	else
 		exchange(&segments, NULL, 0);
@@ -499,14 +495,14 @@ static void begin_launch(void)
 static void send_done(void)
 {
 	struct done done = finish();
-	size_t inside;
+	size_t inline_bytes;
 
 	out.n = 0;
 	adsm_pack_put(&out, &done, sizeof(done), 8);
 	adsm_pack_put(&out, node.wrote, node.n_wrote * sizeof(*node.wrote), 8);
 	adsm_pack_put(&out, node.seen.v, node.seen.n * sizeof(*node.seen.v), 8);
-	inside = node.options.paper ? 0 : adsm_inside_put(&out, node.wrote, node.n_wrote);
-	((struct done *)out.data)->inside = inside;
+	inline_bytes = node.options.paper ? 0 : adsm_inline_put(&out, node.wrote, node.n_wrote);
+	((struct done *)out.data)->inline_bytes = inline_bytes;
 	adsm_comm_send(0, ADSM_TAG_DONE, out.data, out.n);
 	adsm_comm_drop(&node.launch);
 }
@@ -518,7 +514,7 @@ static void synchronise(const struct adsm_letter *letter)
 	struct adsm_plan_counts counts;
 
 	if (node.options.paper)
-		paper_exchange(&counts);
+		exchange_by_sums(&counts);
 	else
 		exchange(&segments, node.wrote, node.n_wrote);
 	node.after_ns = adsm_os_now_ns() - start_ns;

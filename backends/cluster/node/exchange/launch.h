@@ -28,7 +28,7 @@ struct adsm_node_launch {
 	uint32_t counted;		/* the application will ask what each node did */
 	uint32_t arg_bytes;
 	uint32_t n_removed, n_added, n_read_only, n_pending, n_segments;
-	uint32_t inside;		/* 1: the segments' pages are in the letter; pending ones always are */
+	uint32_t inline_pages;		/* 1: the segments' pages are in the letter; pending ones always are */
 };
 
 /* With its arguments, and this node's part of the grid. */

@@ -3,7 +3,7 @@
  * node/exchange/move.c - moves pages between the nodes of a cluster. A message is a piece of a list of runs, described
  * to MPI by a datatype of its own: MPI reads and writes the aliases directly, without a copy if possible.
  */
-#include "move.h"
+#include "exchange.h"
 
 #include "cluster/node/net/bell.h"
 #include "cluster/node/pages/pages.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* node/exchange/paper.c - finds which node wrote which page as CUDA-For-Clusters does. */
-#include "paper.h"
-
-#include "cluster/node/net/comm.h"
+/* node/exchange/sums.c - finds which node wrote which page as CUDA-For-Clusters does. */
+#include "exchange.h"
 
 #include <mpi.h>
 #include <string.h>
@@ -34,8 +32,8 @@ static void set_vector(const struct adsm_runs *global, const struct adsm_run *wr
 	}
 }
 
-/* Gather the runs that each node wrote. */
-static const struct adsm_runs *gather_runs(const struct adsm_run *wrote, size_t n_wrote)
+/* The runs that each node wrote. */
+static const struct adsm_runs *all_written_runs(const struct adsm_run *wrote, size_t n_wrote)
 {
 	static struct adsm_runs *by_node;
 	static int *sizes, *places;
@@ -64,8 +62,8 @@ static const struct adsm_runs *gather_runs(const struct adsm_run *wrote, size_t 
 	return by_node;
 }
 
-void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrote, size_t n_wrote,
-		     struct adsm_segments *out, struct adsm_plan_counts *ret_counts)
+void adsm_sums_plan(const struct adsm_runs *global, const struct adsm_run *wrote, size_t n_wrote,
+		    struct adsm_segments *out, struct adsm_plan_counts *ret_counts)
 {
 	const uint64_t n = adsm_runs_pages(global->v, global->n);
 	struct adsm_plan_counts counts = { 0 };
@@ -83,7 +81,7 @@ void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrot
 			       MPI_UINT16_T, MPI_SUM, MPI_COMM_WORLD, &request);
 		adsm_wait_for(&request);
 	}
-	adsm_plan_kernel(gather_runs(wrote, n_wrote), out, ret_counts);
+	adsm_plan_kernel(all_written_runs(wrote, n_wrote), out, ret_counts);
 	for (uint64_t i = 0; i < n; i++) {
 		counts.single += vector[i] == 1;
 		counts.multi += vector[i] > 1;
