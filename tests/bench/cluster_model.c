@@ -192,8 +192,8 @@ static struct {
 	size_t n;			/* nodes */
 	size_t words;			/* of a set of nodes */
 	/* By page: nodes that have it; nodes that got it unmapped, and have not touched it since. */
-	uint64_t *valid, *unseen;
-	uint32_t *seen, serial;		/* by page: the last part of a launch that touched it, and that wrote it */
+	uint64_t *valid, *untouched;
+	uint32_t *touched_in, serial;	/* by page: the last part of a launch that touched it, and that wrote it */
 	uint32_t *stored;
 	uint32_t *writers;		/* by page, of this launch */
 	struct adsm_runs *wrote;	/* by node */
@@ -212,7 +212,7 @@ static void clear_sets(const struct adsm_runs *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
 		memset(set_of(sim.valid, runs->v[i].first), 0, runs->v[i].n * sim.words * sizeof(*sim.valid));
-		memset(set_of(sim.unseen, runs->v[i].first), 0, runs->v[i].n * sim.words * sizeof(*sim.unseen));
+		memset(set_of(sim.untouched, runs->v[i].first), 0, runs->v[i].n * sim.words * sizeof(*sim.untouched));
 	}
 }
 
@@ -349,15 +349,15 @@ static void apply(void)
 		const uint64_t get = s->flags & ADSM_SEGMENT_ALL ? UINT64_MAX : s->readers;
 
 		for (uint64_t page = s->first; page < s->first + s->n; page++) {
-			uint64_t *valid = set_of(sim.valid, page), *unseen = set_of(sim.unseen, page);
+			uint64_t *valid = set_of(sim.valid, page), *untouched = set_of(sim.untouched, page);
 
 			for (size_t w = 0; w < sim.words; w++) {
 				valid[w] = get;
-				unseen[w] = s->flags & ADSM_SEGMENT_PROBE ? get : 0;
+				untouched[w] = s->flags & ADSM_SEGMENT_PROBE ? get : 0;
 			}
 			if (!(s->flags & ADSM_SEGMENT_SEVERAL)) {
 				valid[s->writer / 64] |= UINT64_C(1) << s->writer % 64;
-				unseen[s->writer / 64] &= ~(UINT64_C(1) << s->writer % 64);
+				untouched[s->writer / 64] &= ~(UINT64_C(1) << s->writer % 64);
 			}
 		}
 	}
@@ -419,12 +419,13 @@ static void touch(size_t r, const struct adsm_runs *runs, struct part *part)
 
 	for (size_t i = 0; i < runs->n; i++) {
 		for (uint64_t page = runs->v[i].first; page < runs->v[i].first + runs->v[i].n; page++) {
-			uint64_t *valid = set_of(sim.valid, page) + r / 64, *unseen = set_of(sim.unseen, page) + r / 64;
+			uint64_t *valid = set_of(sim.valid, page) + r / 64;
+			uint64_t *untouched = set_of(sim.untouched, page) + r / 64;
 
-			if (sim.seen[page] == sim.serial)
+			if (sim.touched_in[page] == sim.serial)
 				continue;
-			sim.seen[page] = sim.serial;
-			if (*valid & bit && !(*unseen & bit)) {
+			sim.touched_in[page] = sim.serial;
+			if (*valid & bit && !(*untouched & bit)) {
 				part->requests += requests_of(row);
 				row = 0;
 				continue;
@@ -435,7 +436,7 @@ static void touch(size_t r, const struct adsm_runs *runs, struct part *part)
 				part->pages++;
 			}
 			*valid |= bit;
-			*unseen &= ~bit;
+			*untouched &= ~bit;
 		}
 		part->requests += requests_of(row);
 		row = 0;
@@ -606,8 +607,8 @@ static void simulate(const struct record *record, unsigned times, const struct w
 	const size_t pages = record->n_pages;
 
 	free(sim.valid);
-	free(sim.unseen);
-	free(sim.seen);
+	free(sim.untouched);
+	free(sim.touched_in);
 	free(sim.stored);
 	free(sim.writers);
 	for (size_t r = 0; r < sim.n; r++)
@@ -619,8 +620,8 @@ static void simulate(const struct record *record, unsigned times, const struct w
 	sim.n = n;
 	sim.words = (n + 63) / 64;
 	sim.valid = adsm_node_table(pages * sim.words * sizeof(*sim.valid));
-	sim.unseen = adsm_node_table(pages * sim.words * sizeof(*sim.unseen));
-	sim.seen = adsm_node_table(pages * sizeof(*sim.seen));
+	sim.untouched = adsm_node_table(pages * sim.words * sizeof(*sim.untouched));
+	sim.touched_in = adsm_node_table(pages * sizeof(*sim.touched_in));
 	sim.stored = adsm_node_table(pages * sizeof(*sim.stored));
 	sim.writers = adsm_node_table(pages * sizeof(*sim.writers));
 	sim.wrote = adsm_node_table(n * sizeof(*sim.wrote));

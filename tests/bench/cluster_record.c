@@ -143,7 +143,7 @@ static void watch_block(uint64_t i, struct block *block)
 	run_block(i);
 	for (size_t k = 0; k < objects.n; k++)
 		for (uint64_t page = objects.v[k].first; page < objects.v[k].first + objects.v[k].n; page++)
-			if (adsm_pages_seen(page))
+			if (adsm_pages_touched(page))
 				adsm_runs_add(&block->touched, page, 1);
 	wrote = adsm_pages_written(&n);
 	if (!wrote)

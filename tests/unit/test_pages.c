@@ -578,7 +578,7 @@ static void test_probes(void)
 		CHECK_EQ(load(40, 6), byte_of(40, 6));
 		WRITTEN(6, 1);
 		for (uint64_t page = 0; page < 64; page++) {
-			CHECK_AT(adsm_pages_seen(page), page, page == 4 || page == 6 || page >= 32);
+			CHECK_AT(adsm_pages_touched(page), page, page == 4 || page == 6 || page >= 32);
 			CHECK(adsm_pages_valid(page));
 		}
 		CHECK_EQ(adsm_pages_counts().first_touches - before.first_touches, 2);

@@ -72,7 +72,7 @@ static void exchange_pairs(const struct adsm_segment *v, size_t n)
 }
 
 /* Set the state of a segment's pages on this node after the exchange. Pages that the node gets have come. */
-static void settle(const struct adsm_segment *segment, struct adsm_runs *unseen)
+static void settle(const struct adsm_segment *segment, struct adsm_runs *untouched)
 {
 	const struct adsm_run run = { segment->first, segment->n };
 
@@ -82,14 +82,14 @@ static void settle(const struct adsm_segment *segment, struct adsm_runs *unseen)
 		adsm_pages_invalidate(run);
 	} else if (adsm_comm.rank && (segment->flags & ADSM_SEGMENT_PROBE)) {
 		adsm_pages_arrived(run, false);
-		adsm_runs_add(unseen, run.first, run.n);
+		adsm_runs_add(untouched, run.first, run.n);
 	} else {
 		adsm_pages_arrived(run, true);
 	}
 }
 
 void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote,
-		   enum adsm_collective collective, struct adsm_runs *unseen)
+		   enum adsm_collective collective, struct adsm_runs *untouched)
 {
 	unsigned flags = 0, all = ADSM_SEGMENT_ALL;
 
@@ -104,7 +104,7 @@ void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run
 	if (!all)
 		exchange_pairs(v, n);
 	for (size_t i = 0; i < n; i++)
-		settle(&v[i], unseen);
+		settle(&v[i], untouched);
 }
 
 /* ---- small sets of pages, inline in letters */
@@ -134,14 +134,14 @@ void adsm_exchange_put(struct adsm_pack *pack, const struct adsm_segment *v, siz
 }
 
 void adsm_exchange_take(const struct adsm_letter *letter, size_t *at, const struct adsm_segment *v, size_t n,
-			struct adsm_runs *unseen)
+			struct adsm_runs *untouched)
 {
 	for (size_t i = 0; i < n; i++) {
 		const size_t size = v[i].n * ADSM_PAGE_SIZE;
 
 		if (is_for(&v[i], adsm_comm.rank))
 			memcpy(adsm_pages_alias(v[i].first), adsm_pack_take(letter, at, size, 64), size);
-		settle(&v[i], unseen);
+		settle(&v[i], untouched);
 	}
 }
 

@@ -14,9 +14,9 @@
 
 /* The cost: all that one node sends to another, or to all, is one message. Diffs are not included. */
 struct adsm_comm_traffic adsm_exchange_traffic(const struct adsm_segment *v, size_t n);
-/* Do the exchange. @wrote: the pages that this node wrote, ascending. @unseen: runs that came unmapped are added. */
+/* Do the exchange. @wrote: the pages that this node wrote, ascending. @untouched: runs that came unmapped are added. */
 void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote,
-		   enum adsm_collective collective, struct adsm_runs *unseen);
+		   enum adsm_collective collective, struct adsm_runs *untouched);
 /* The part of an exchange with pages that all nodes get, by collective operations of MPI. */
 void adsm_exchange_collective(const struct adsm_segment *v, size_t n, enum adsm_collective collective);
 
@@ -28,7 +28,7 @@ void adsm_exchange_collective(const struct adsm_segment *v, size_t n, enum adsm_
 uint64_t adsm_exchange_pages(const struct adsm_segment *v, size_t n, int to);
 void adsm_exchange_put(struct adsm_pack *pack, const struct adsm_segment *v, size_t n, int to);
 void adsm_exchange_take(const struct adsm_letter *letter, size_t *at, const struct adsm_segment *v, size_t n,
-			struct adsm_runs *unseen);
+			struct adsm_runs *untouched);
 
 /* ---- move.c: pages go from alias to alias */
 

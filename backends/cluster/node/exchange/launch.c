@@ -19,7 +19,7 @@
  */
 struct done {
 	uint64_t write_faults, read_faults, before_ns, kernel_ns, waited_ns;
-	uint64_t n_wrote, n_seen, inline_bytes;
+	uint64_t n_wrote, n_touched, inline_bytes;
 };
 
 static struct {
@@ -33,8 +33,8 @@ static struct {
 	struct adsm_pages_counts before;
 	const struct adsm_run *wrote;	/* in the last launch */
 	size_t n_wrote;
-	struct adsm_runs unseen;	/* runs that came unmapped and have not been touched */
-	struct adsm_runs seen;
+	struct adsm_runs untouched;	/* runs that came unmapped and have not been touched */
+	struct adsm_runs touched;
 	/* Node 0. */
 	struct adsm_runs *by_node;	/* what each node wrote */
 	int n_done, n_times;
@@ -88,7 +88,7 @@ static struct done finish(void)
 	struct done done = {
 		.before_ns = node.before_ns, .kernel_ns = node.start_ns ? adsm_os_now_ns() - node.start_ns : 0,
 	};
-	struct adsm_runs unseen = node.unseen;
+	struct adsm_runs untouched = node.untouched;
 	struct adsm_pages_counts counts;
 
 	node.running = false;
@@ -99,18 +99,18 @@ static struct done finish(void)
 	done.write_faults = counts.write_faults - node.before.write_faults;
 	done.read_faults = counts.read_faults - node.before.read_faults;
 	done.waited_ns = counts.waited_ns - node.before.waited_ns;
-	adsm_runs_clear(&node.seen);
-	node.unseen = (struct adsm_runs){ 0 };
-	for (size_t i = 0; i < unseen.n; i++) {
-		for (uint64_t page = unseen.v[i].first; page < unseen.v[i].first + unseen.v[i].n; page++) {
+	adsm_runs_clear(&node.touched);
+	node.untouched = (struct adsm_runs){ 0 };
+	for (size_t i = 0; i < untouched.n; i++) {
+		for (uint64_t page = untouched.v[i].first; page < untouched.v[i].first + untouched.v[i].n; page++) {
 			if (!adsm_pages_valid(page))
 				continue;
-			adsm_runs_add(adsm_pages_seen(page) ? &node.seen : &node.unseen, page, 1);
+			adsm_runs_add(adsm_pages_touched(page) ? &node.touched : &node.untouched, page, 1);
 		}
 	}
-	free(unseen.v);
+	free(untouched.v);
 	done.n_wrote = node.n_wrote;
-	done.n_seen = node.seen.n;
+	done.n_touched = node.touched.n;
 	return done;
 }
 
@@ -125,7 +125,7 @@ static void exchange(const struct adsm_segments *segments, const struct adsm_run
 	if (!adsm_comm.rank)
 		add_traffic(&node.counts.pages, adsm_exchange_traffic(segments->v, segments->n),
 			    (struct adsm_comm_traffic){ 0 });
-	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.unseen);
+	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.untouched);
 }
 
 static void exchange_by_sums(struct adsm_plan_counts *ret_counts)
@@ -203,8 +203,8 @@ static void note_done(struct adsm_letter *letter)
 	adsm_runs_clear(&node.by_node[letter->from]);
 	for (uint64_t i = 0; i < done->n_wrote; i++)
 		adsm_runs_add(&node.by_node[letter->from], runs[i].first, runs[i].n);
-	runs = adsm_pack_take(letter, &at, done->n_seen * sizeof(*runs), 8);
-	for (uint64_t i = 0; i < done->n_seen; i++)
+	runs = adsm_pack_take(letter, &at, done->n_touched * sizeof(*runs), 8);
+	for (uint64_t i = 0; i < done->n_touched; i++)
 		adsm_plan_read(letter->from, runs[i]);
 	node.n_done++;
 	node.n_not_inline += done->n_wrote && !done->inline_bytes;
@@ -481,11 +481,11 @@ static void begin_launch(void)
 	pending = take_segments(letter, &at, work.launch.n_pending);
 	segments = take_segments(letter, &at, work.launch.n_segments);
 	/* The pending pages first: the objects have not changed since these were written. */
-	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.unseen);
+	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.untouched);
 	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
 	start_ns = adsm_os_now_ns();
 	if (work.launch.inline_pages)
-		adsm_exchange_take(letter, &at, segments.v, segments.n, &node.unseen);
+		adsm_exchange_take(letter, &at, segments.v, segments.n, &node.untouched);
 	else
 		exchange(&segments, NULL, 0);
 	node.before_ns = segments.n ? adsm_os_now_ns() - start_ns : 0;
@@ -500,7 +500,7 @@ static void send_done(void)
 	out.n = 0;
 	adsm_pack_put(&out, &done, sizeof(done), 8);
 	adsm_pack_put(&out, node.wrote, node.n_wrote * sizeof(*node.wrote), 8);
-	adsm_pack_put(&out, node.seen.v, node.seen.n * sizeof(*node.seen.v), 8);
+	adsm_pack_put(&out, node.touched.v, node.touched.n * sizeof(*node.touched.v), 8);
 	inline_bytes = node.options.paper ? 0 : adsm_inline_put(&out, node.wrote, node.n_wrote);
 	((struct done *)out.data)->inline_bytes = inline_bytes;
 	adsm_comm_send(0, ADSM_TAG_DONE, out.data, out.n);
@@ -534,7 +534,7 @@ static bool move_pages(void)
 		adsm_pages_arrived((struct adsm_run){ run.first, adaptive ? 1 : run.n }, true);
 		if (adaptive && run.n > 1) {
 			adsm_pages_arrived((struct adsm_run){ run.first + 1, run.n - 1 }, false);
-			adsm_runs_add(&node.unseen, run.first + 1, run.n - 1);
+			adsm_runs_add(&node.untouched, run.first + 1, run.n - 1);
 		}
 		found = true;
 	}

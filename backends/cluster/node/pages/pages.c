@@ -321,7 +321,7 @@ void adsm_pages_arrived(struct adsm_run run, bool mapped)
 	adsm_unlock(&adsm_table.lock);
 }
 
-bool adsm_pages_seen(uint64_t page)
+bool adsm_pages_touched(uint64_t page)
 {
 	return adsm_table_has(page, ADSM_PAGE_OPEN);
 }

@@ -87,12 +87,12 @@ void adsm_pages_merge(uint64_t page, const uint8_t *bytes);
 
 /*
  * The bytes are in the alias: the pages are valid, and threads that wait for them continue. If @mapped is false, their
- * first touch is detected: adsm_pages_seen(). The home calls it, before begin(), for all that others sent or the host
- * wrote.
+ * first touch is detected: adsm_pages_touched(). The home calls it, before begin(), for all that others sent or the
+ * host wrote.
  */
 void adsm_pages_arrived(struct adsm_run run, bool mapped);				/* [any time] */
 /* Was a page that arrived unmapped touched since? Also true for pages that arrived mapped. */
-bool adsm_pages_seen(uint64_t page);
+bool adsm_pages_touched(uint64_t page);
 /* Does this node have the page? */
 bool adsm_pages_valid(uint64_t page);
 
