@@ -39,7 +39,7 @@ COVER = {
         r"scratchpad: (overlay|cache|crc|code-|right|refused|lost|counted|advised|services-.*-scratchpad)",
         r"tasks: (scratchpad-|litmus-scratchpad-|random-scratchpad-|sharing$)", r"opell: ",
         r"conform: rolling-64K-scratchpad / "],
-    "backends/cluster/node": [r"unit: (pages-|diff)|waits: waits-(bell|node|task|ask)$"
+    "backends/cluster/node": [r"unit: (pages-|diff)|waits: waits-(doorbell|node|task|ask)$"
                               r"|cluster: (describe|touched|launch)$",
                               r"tasks: (nodes-|litmus-nodes-2-2K|random-nodes-2-2K)",
                               r"cluster: (rules|exchange-|seen-|loss-)", r"once: once nodes"],

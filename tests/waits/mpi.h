@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mpi.h - the declarations of MPI that the bell's start needs to compile. No model calls that function. */
+/* mpi.h - the declarations of MPI that the doorbell's start needs to compile. No model calls that function. */
 #ifndef TEST_MPI_H
 #define TEST_MPI_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node.c - nodes of a cluster: launches and requests that the application gives to node 0; the bell; threads that wait
- * for pages.
+ * node.c - nodes of a cluster: launches and requests that the application gives to node 0; the doorbell; threads that
+ * wait for pages.
  */
 #include "step.h"
 
@@ -19,7 +19,7 @@ static struct adsm_process_shared *memory;
 static struct adsm_process_request request = { .op = ADSM_PROCESS_UNLOAD };
 static int n_launches, n_answers;
 
-/* During a launch, the bell wakes node 0. Here node 0 does not sleep in a launch. */
+/* During a launch, the doorbell wakes node 0. Here node 0 does not sleep in a launch. */
 void adsm_comm_wake(void)
 {
 }

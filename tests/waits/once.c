@@ -183,7 +183,7 @@ static void start_looker(void)
 }
 
 /* A node of a cluster that waits for many units: it checks them, and another thread of the node listens. */
-static _Atomic uint32_t bell;
+static _Atomic uint32_t doorbell;
 static struct adsm_once_wait wanted;
 
 static void listen(void *arg)
@@ -191,8 +191,8 @@ static void listen(void *arg)
 	for (;;) {
 		uint32_t rung = atomic_load(&table->rung);
 
-		atomic_fetch_add(&bell, 1);
-		adsm_os_wake(&bell, INT_MAX, false);
+		atomic_fetch_add(&doorbell, 1);
+		adsm_os_wake(&doorbell, INT_MAX, false);
 		adsm_os_wait(&table->rung, rung, 0, true);
 	}
 }
@@ -204,11 +204,11 @@ static void look(void *arg)
 	atomic_store(&table->n_listeners, 1);
 	adsm_once_wait_begin(&wanted, table, shared, &note);
 	for (;;) {
-		uint32_t count = atomic_load(&bell);
+		uint32_t count = atomic_load(&doorbell);
 
 		if (adsm_once_is_set(shared, 0))
 			break;
-		adsm_os_wait(&bell, count, 0, false);
+		adsm_os_wait(&doorbell, count, 0, false);
 	}
 	adsm_once_wait_end(&wanted);
 	atomic_store(&table->n_listeners, 0);

@@ -8,7 +8,7 @@
 #include "adsm.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "cluster/node/net/bell.h"
+#include "cluster/node/net/doorbell.h"
 #include "cluster/gate.h"
 #include "cluster/join.h"
 #include "cluster/shared.h"
@@ -474,10 +474,10 @@ static void serve_alone(void)
  */
 static void set_threads(void)
 {
-	if (2 * (unsigned)adsm_bell_n_here() > adsm_os_n_cpus())
+	if (2 * (unsigned)adsm_doorbell_n_here() > adsm_os_n_cpus())
 		adsm_pool_crowd();
 	if (!adsm_node_words.threads)
-		adsm_node_words.threads = adsm_os_n_cpus() / (unsigned)adsm_bell_n_here();
+		adsm_node_words.threads = adsm_os_n_cpus() / (unsigned)adsm_doorbell_n_here();
 	if (!adsm_node_words.threads)
 		adsm_node_words.threads = 1;
 	node.card.threads = adsm_node_words.threads;

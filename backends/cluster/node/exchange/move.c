@@ -5,7 +5,7 @@
  */
 #include "exchange.h"
 
-#include "cluster/node/net/bell.h"
+#include "cluster/node/net/doorbell.h"
 #include "cluster/node/pages/pages.h"
 
 #include <mpi.h>
@@ -81,7 +81,7 @@ void adsm_move_send(int to, const struct adsm_runs *runs)
 		take_piece(runs, &i, &offset, &type);
 		MPI_Isend(adsm_pages_alias(0), 1, type, to, TAG_EXCHANGE, MPI_COMM_WORLD, new_request());
 		MPI_Type_free(&type);
-		adsm_bell_ring(to);
+		adsm_doorbell_ring(to);
 	}
 }
 
@@ -160,7 +160,7 @@ bool adsm_move_fetched(struct adsm_run *ret_run)
 	}
 	/* Many pages arrive only while node 0 polls MPI; few pages were sent completely at once. */
 	if (move.fetches[0].run.n > AT_ONCE_PAGES)
-		adsm_bell_ring(0);
+		adsm_doorbell_ring(0);
 	return false;
 }
 
@@ -198,5 +198,5 @@ void adsm_move_serve(int to, struct adsm_run run)
 		  &serving->request);
 	adsm_comm.pages.messages++;
 	adsm_comm.pages.bytes += run.n * ADSM_PAGE_SIZE;
-	adsm_bell_ring(to);
+	adsm_doorbell_ring(to);
 }

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "bell.h"
+#include "doorbell.h"
 #include "cluster/join.h"
 #include "runs.h"
 
@@ -91,12 +91,12 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 		adsm_comm_fail("this MPI does not support programs with threads (MPI_THREAD_FUNNELED)");
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm.letters);
 	gather_hosts();
-	adsm_bell_start(adsm_comm.rank, adsm_comm.n);
+	adsm_doorbell_start(adsm_comm.rank, adsm_comm.n);
 	/*
 	 * Spin only if each node on this machine has two processors: one for this thread and one for kernels. A node
 	 * that spins or yields while others need the processor waits longer for it when a letter comes.
 	 */
-	comm.awake_ns = 2 * (unsigned)adsm_bell_n_here() <= adsm_os_n_cpus() ? AWAKE_NS : 0;
+	comm.awake_ns = 2 * (unsigned)adsm_doorbell_n_here() <= adsm_os_n_cpus() ? AWAKE_NS : 0;
 	/* Sleeps are short: the system must not extend them. */
 	prctl(PR_SET_TIMERSLACK, 1000);
 	comm.timeout_ns = timeout_ns;
@@ -137,7 +137,7 @@ static void post(struct body *body, size_t size, int to, enum adsm_tag tag)
 	body->used++;
 	MPI_Isend(body->data, (int)size, MPI_BYTE, to, tag, comm.letters, &p->request);
 	count(tag, size);
-	adsm_bell_ring(to);
+	adsm_doorbell_ring(to);
 }
 
 void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size)
@@ -241,7 +241,7 @@ static void take_bytes(struct adsm_letter *letter, MPI_Message *message)
 	MPI_Imrecv(letter->data, (int)letter->size, MPI_BYTE, message, &request);
 	MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 	while (!done) {
-		adsm_bell_ring(letter->from);
+		adsm_doorbell_ring(letter->from);
 		adsm_comm_beat();
 		adsm_comm_rest(ADSM_COMM_BUSY_NS);
 		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -318,14 +318,14 @@ void adsm_comm_active(void)
 
 void adsm_comm_wake(void)
 {
-	adsm_bell_ring(adsm_comm.rank);
+	adsm_doorbell_ring(adsm_comm.rank);
 }
 
 bool adsm_comm_may_have(uint32_t *seen)
 {
-	const uint32_t now = adsm_bell_count() + comm.n_ticks;
+	const uint32_t now = adsm_doorbell_count() + comm.n_ticks;
 
-	if (*seen == now && adsm_bell_reaches_all())
+	if (*seen == now && adsm_doorbell_reaches_all())
 		return false;
 	*seen = now;
 	return true;
@@ -334,7 +334,7 @@ bool adsm_comm_may_have(uint32_t *seen)
 void adsm_comm_rest(uint64_t most_ns)
 {
 	static uint32_t seen;
-	const uint32_t count = adsm_bell_count();
+	const uint32_t count = adsm_doorbell_count();
 	uint64_t quiet_ns = adsm_os_now_ns() - comm.active_ns;
 
 	/* Nodes have rung since the last rest, maybe after the checks. */
@@ -349,7 +349,7 @@ void adsm_comm_rest(uint64_t most_ns)
 	/* Letters that are being sent need further checks to make progress. */
 	if (comm.n && most_ns > ADSM_COMM_BUSY_NS)
 		most_ns = ADSM_COMM_BUSY_NS;
-	comm.n_ticks += adsm_bell_sleep(count, quiet_ns < most_ns ? quiet_ns : most_ns);
+	comm.n_ticks += adsm_doorbell_sleep(count, quiet_ns < most_ns ? quiet_ns : most_ns);
 }
 
 /* ---- Parts of letters */
