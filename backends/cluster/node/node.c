@@ -24,7 +24,6 @@
 #include "requests.h"
 #include "cluster/node/task/task.h"
 #include "units.h"
-#include "cluster/node/net/version.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -512,7 +511,7 @@ static void join(void)
 {
 	char why[ADSM_CLUSTER_WHY];
 
-	adsm_node_mpi(node.card.mpi, sizeof(node.card.mpi));
+	adsm_comm_version(node.card.mpi, sizeof(node.card.mpi));
 	node.cards = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.cards));
 	MPI_Gather(&node.card, sizeof(node.card), MPI_BYTE, node.cards, sizeof(node.card), MPI_BYTE, 0, MPI_COMM_WORLD);
 	if (adsm_comm.rank)
@@ -532,7 +531,7 @@ int main(int argc, char **argv)
 	prctl(PR_SET_NAME, "adsm-cluster-node");
 	adsm_node_words_read(argc, argv);
 	adsm_cluster_card(&node.card);
-	adsm_node_mpi(node.card.mpi, sizeof(node.card.mpi));
+	adsm_comm_version(node.card.mpi, sizeof(node.card.mpi));
 	adsm_cluster_prepare(adsm_node_words.connect, node.card.mpi, adsm_cluster_all_here());
 	adsm_cluster_gate_start();
 	/*

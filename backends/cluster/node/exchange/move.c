@@ -139,9 +139,9 @@ void adsm_move_fetch(struct adsm_run run)
 
 bool adsm_move_fetched(struct adsm_run *ret_run)
 {
-	static uint32_t seen;
+	static uint32_t last_count;
 
-	if (!move.n_fetches || !adsm_comm_may_have(&seen))
+	if (!move.n_fetches || !adsm_comm_may_have(&last_count))
 		return false;
 	for (size_t i = 0; i < move.n_fetches; i++) {
 		int done = 0;
@@ -155,7 +155,7 @@ bool adsm_move_fetched(struct adsm_run *ret_run)
 		memmove(&move.fetches[i], &move.fetches[i + 1], (move.n_fetches - i) * sizeof(*move.fetches));
 		adsm_comm_active();
 		/* More answers may have come. */
-		seen--;
+		last_count--;
 		return true;
 	}
 	/* Many pages arrive only while node 0 polls MPI; few pages were sent completely at once. */

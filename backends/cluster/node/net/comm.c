@@ -3,6 +3,7 @@
 #include "comm.h"
 
 #include <limits.h>
+#include <link.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -112,6 +113,47 @@ void adsm_comm_finish(void)
 		adsm_comm_rest(SLEEP_MIN_NS);
 	MPI_Comm_free(&comm.letters);
 	MPI_Finalize();
+}
+
+/* ---- the version of MPI */
+
+struct parts {
+	char pml[16], others[64];	/* pml: the part that selects transports; others: the transports */
+};
+
+/* The parts of Open MPI are loaded files; parts that are not used have been unloaded by now. */
+static int find_part(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = strrchr(info->dlpi_name, '/');
+	struct parts *parts = arg;
+	size_t length = strlen(parts->others);
+	char kind[4], part[16];
+
+	if (!name || sscanf(name, "/mca_%3[a-z]_%15[a-z0-9].so", kind, part) != 2)
+		return 0;
+	if (!strcmp(kind, "pml"))
+		strcpy(parts->pml, part);
+	/* Skip "self", which every process has, and "sm", which only reports that it is now called vader. */
+	if ((!strcmp(kind, "btl") || !strcmp(kind, "mtl")) && strcmp(part, "self") && strcmp(part, "sm"))
+		snprintf(parts->others + length, sizeof(parts->others) - length, " %s", part);
+	return 0;
+}
+
+void adsm_comm_version(char *text, size_t size)
+{
+	char version[MPI_MAX_LIBRARY_VERSION_STRING];
+	struct parts parts = { "", "" };
+	int length;
+
+	MPI_Get_library_version(version, &length);
+	dl_iterate_phdr(find_part, &parts);
+	/* Only the first part of the text. */
+	length = (int)strcspn(version, ",\n");
+	if (*parts.pml)
+		snprintf(text, size, "%.*s (%s%s%s)", length, version, parts.pml, *parts.others ? ":" : "",
+			 parts.others);
+	else
+		snprintf(text, size, "%.*s", length, version);
 }
 
 /* ---- letters */
@@ -276,11 +318,11 @@ static bool take(int tag, struct adsm_letter *ret_letter)
 
 bool adsm_comm_receive(struct adsm_letter *ret_letter)
 {
-	static uint32_t seen;
-	const uint32_t before = seen;
+	static uint32_t last_count;
+	const uint32_t before = last_count;
 
 	beat();
-	if (!adsm_comm_may_have(&seen) && !comm.n)
+	if (!adsm_comm_may_have(&last_count) && !comm.n)
 		return false;
 	for (;;) {
 		adsm_comm_is_busy();
@@ -292,8 +334,8 @@ bool adsm_comm_receive(struct adsm_letter *ret_letter)
 		adsm_comm_drop(ret_letter);
 	}
 	/* Each letter rings once, so more may have come. */
-	if (seen != before)
-		seen = before + 1;
+	if (last_count != before)
+		last_count = before + 1;
 	return true;
 }
 
@@ -321,25 +363,25 @@ void adsm_comm_wake(void)
 	adsm_doorbell_ring(adsm_comm.rank);
 }
 
-bool adsm_comm_may_have(uint32_t *seen)
+bool adsm_comm_may_have(uint32_t *last_count)
 {
 	const uint32_t now = adsm_doorbell_count() + comm.n_ticks;
 
-	if (*seen == now && adsm_doorbell_reaches_all())
+	if (*last_count == now && adsm_doorbell_reaches_all())
 		return false;
-	*seen = now;
+	*last_count = now;
 	return true;
 }
 
 void adsm_comm_rest(uint64_t most_ns)
 {
-	static uint32_t seen;
+	static uint32_t last_count;
 	const uint32_t count = adsm_doorbell_count();
 	uint64_t quiet_ns = adsm_os_now_ns() - comm.active_ns;
 
 	/* Nodes have rung since the last rest, maybe after the checks. */
-	if (count != seen) {
-		seen = count;
+	if (count != last_count) {
+		last_count = count;
 		adsm_comm_active();
 		return;
 	}

@@ -63,6 +63,8 @@ extern struct adsm_comm adsm_comm;
 /* Initialize MPI. From now on the calling thread makes all calls of MPI. */
 void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns);
 void adsm_comm_finish(void);
+/* Write MPI's name and version. For Open MPI, the parts that send messages follow in brackets, if they are found. */
+void adsm_comm_version(char *text, size_t size);
 
 /* Send a copy of the data, and return immediately. @to: a node; -1: all other nodes. */
 void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size);
@@ -77,10 +79,10 @@ bool adsm_comm_is_busy(void);
 /* Rest between two checks that found nothing, at most @most_ns. */
 void adsm_comm_rest(uint64_t most_ns);
 /*
- * Is it necessary to poll MPI? False if all nodes would have rung since the last call. @seen: the caller's variable for
- * that, initially 0.
+ * Is it necessary to poll MPI? False if all nodes would have rung since the last call. @last_count: the caller's
+ * variable for that, initially 0.
  */
-bool adsm_comm_may_have(uint32_t *seen);
+bool adsm_comm_may_have(uint32_t *last_count);
 /* Something has come: begin again with short rests. */
 void adsm_comm_active(void);
 /* End a rest early. May be called by any thread, and in signal handlers. */
