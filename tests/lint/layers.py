@@ -64,7 +64,8 @@ ROOMS = {
 # Users of the library, like any other: how they are made inside is their own affair.
 USERS = ["parboil", "tests/conform", "tests/interpose"]
 # These declare what several files define: each side of a port, each engine, protocol and backend, the parts of a room.
-CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h", "ptx.h", "writer.h", "exchange.h"]
+CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h", "ptx.h", "writer.h", "exchange.h",
+             "hcrc.h"]
 # Where #include "..." is looked for after the file's own folder.
 PATHS = [".", "include", "lib", "backends", "protocols", "interpose"]
 

@@ -9,8 +9,6 @@
 
 #include "../../check.h"
 #include "cluster/node/hcrc/hcrc.h"
-#include "cluster/node/hcrc/hcrc_pages.h"
-#include "cluster/node/hcrc/hcrc_sync.h"
 #include "process/device/diff.h"
 
 #include <stdlib.h>

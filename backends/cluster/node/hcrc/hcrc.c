@@ -2,12 +2,10 @@
 /* hcrc.c - see hcrc.h. */
 #include "hcrc.h"
 
+#include "process/device/diff.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "hcrc_pages.h"
-#include "hcrc_sync.h"
-#include "process/device/diff.h"
 
 #define LARGEST_PAGE 32768
 

@@ -2,7 +2,7 @@
 /*
  * node/hcrc/hcrc.h - hierarchical centralized release consistency (HCRC) of one node, for one task. It has no threads,
  * does not use MPI, and allocates no memory. The owner calls it from one thread at a time, for each request of a worker
- * (hcrc_pages.h, hcrc_sync.h) and for each message, and transports its messages to other nodes.
+ * and for each message, and transports its messages to other nodes.
  */
 #pragma once
 
@@ -19,6 +19,71 @@ struct adsm_hcrc *adsm_hcrc_init(void *memory, const struct adsm_hcrc_config *co
  * -EPROTO	no node could have sent this message now
  */
 int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const void *bytes);
+
+/* ---- hcrc_pages.c: the pages of a node, and the copies that its workers have of them */
+
+/* For workers: each has one request at a time, which ends with config.page(). */
+void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page);
+/* Get a page to write to; a worker may have config.n_open of these. @has: the worker has the page's bytes. */
+void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page, bool has);
+/*
+ * Done immediately: give the bytes of a page that the worker has written to. Required before it releases a lock, waits
+ * at the barrier, ends, or reuses the page's place. @keep: the worker keeps the page, to read.
+ */
+void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep);
+/* The worker has given up a page that it has not written to. */
+void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page);
+/*
+ * Call this repeatedly after the worker has got a lock or passed the barrier, until it returns ADSM_HCRC_NONE. It
+ * returns a page whose copy the worker must give up: by adsm_hcrc_put() if it has written to it; otherwise nothing else
+ * is necessary.
+ */
+uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker);
+
+/* ---- hcrc_sync.c: the locks that a node holds or requests, the barrier, and the end of workers */
+
+/*
+ * For workers: each has one request at a time, which ends with config.go(). Before adsm_hcrc_release(),
+ * adsm_hcrc_barrier() and adsm_hcrc_end() the worker puts what it has written. After adsm_hcrc_acquire() and
+ * adsm_hcrc_barrier() it gives up the pages that adsm_hcrc_notice() returns. Errors of the worker, which change
+ * nothing:
+ *
+ * -EINVAL	the lock's number is invalid
+ * -EDEADLK	the worker holds the lock already
+ * -EPERM	the worker releases a lock that it does not hold
+ * -EOWNERDEAD	the worker ends and holds a lock
+ */
+int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
+int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
+void adsm_hcrc_barrier(struct adsm_hcrc *hcrc, uint32_t worker);
+/* There is no config.go() for this: config.ended() is called when all workers have ended. */
+int adsm_hcrc_end(struct adsm_hcrc *hcrc, uint32_t worker);
+/* The task cannot continue: @error is a positive errno. */
+void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error);
+
+/* ---- for the files of the protocol only: of hcrc_pages.c, for hcrc_sync.c */
+
+/*
+ * Send the changes of the node's workers to the pages' homes, as part of the release of a lock. The pages are in
+ * hcrc->list.
+ */
+void adsm_hcrc_flush(struct adsm_hcrc *hcrc, uint32_t lock);
+/* Send them immediately, if a release has to wait: it would not wait for what is sent after this. */
+void adsm_hcrc_flush_early(struct adsm_hcrc *hcrc);
+/* The manager reports that the page is old. */
+void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t page);
+/* The page's frame is needed, and no worker waits for the page. */
+void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t page);
+
+/* Messages. These return 0, or -EPROTO if the message is invalid. */
+int adsm_hcrc_on_request(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
+int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+int adsm_hcrc_on_home(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+int adsm_hcrc_on_page(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+void adsm_hcrc_on_probe(struct adsm_hcrc *hcrc);
+int adsm_hcrc_on_early_ack(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
 
 /* ---- The manager knows each page's home, which nodes may have copies, and who holds locks. Messages to it: */
 

@@ -10,8 +10,6 @@
 #include "base/os.h"
 #include "cluster/node/net/comm.h"
 #include "hcrc.h"
-#include "hcrc_pages.h"
-#include "hcrc_sync.h"
 #include "cluster/node/net/runs.h"
 #include "virtual.h"
 

@@ -32,7 +32,7 @@ void adsm_hcrc_node_finish(void);
 void adsm_hcrc_node_letter(const struct adsm_letter *letter);
 
 /*
- * For workers, each in a thread of its own: see hcrc_pages.h and hcrc_sync.h. Each function returns when its request is
+ * For workers, each in a thread of its own: see hcrc.h. Each function returns when its request is
  * done: 0, or a negative errno if the task has failed on any node, by this call or another; then the worker leaves the
  * task.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hcrc_pages.c - see hcrc_pages.h.
+ * hcrc_pages.c - the pages of a node, and the copies that its workers have of them.
  *
  * The bytes of a page are those of its home, plus what this node's workers have put since: these are the differences to
  * the node's twin. A worker that writes has a twin of its own, a copy of the page as it was given to the worker: two
  * workers that write to a page at the same time have different twins.
  */
-#include "hcrc_pages.h"
+#include "hcrc.h"
 
 #include "process/device/diff.h"
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hcrc_sync.c - see hcrc_sync.h.
+ * hcrc_sync.c - the locks that a node holds or requests, the barrier, and the end of workers.
  *
  * Early diffs must be in their pages before a lock is released: otherwise the next holder might not see them. They are
  * counted by epochs. A release waits for the diffs of its epoch and earlier. It begins a new epoch as soon as possible:
  * otherwise it might wait forever, if more early diffs are sent all the time.
  */
-#include "hcrc_sync.h"
-
-#include "hcrc_pages.h"
+#include "hcrc.h"
 
 #include <errno.h>
 #include <string.h>
