@@ -118,7 +118,7 @@ static void take(int from, const struct letter *letter, const void *bytes)
 	/* Other nodes may not know yet that the task has failed. */
 	if (node.ended && node.status)
 		return;
-	adsm_virtual_take(message, letter->sent);
+	adsm_virtual_receive(message, letter->sent);
 	ret = message->from == from ? adsm_hcrc_receive(node.hcrc, message, bytes) : -EPROTO;
 	if (ret)
 		adsm_comm_fail("node %d sent a message of kind %u that is invalid in this state (%s)", from,
@@ -312,7 +312,7 @@ static int enter(uint32_t worker, uint8_t *to, size_t size)
 		pthread_mutex_unlock(&node.mutex);
 		return status;
 	}
-	adsm_virtual_ask(worker, size);
+	adsm_virtual_request(worker, size);
 	atomic_store(&node.workers[worker].done, 0);
 	node.workers[worker].to = to;
 	return 0;
@@ -328,7 +328,7 @@ static void leave(uint32_t worker)
 	pthread_mutex_unlock(&node.mutex);
 	if (any)
 		adsm_comm_wake();
-	adsm_virtual_go_on(worker);
+	adsm_virtual_resume(worker);
 }
 
 /* *ret_slept, unless it is NULL: the request was not done immediately. */
@@ -343,7 +343,7 @@ static int wait_for(uint32_t worker, bool *ret_slept)
 		*ret_slept = slept;
 	pthread_mutex_lock(&node.mutex);
 	status = node.status;
-	adsm_virtual_go_on(worker);
+	adsm_virtual_resume(worker);
 	pthread_mutex_unlock(&node.mutex);
 	return status;
 }

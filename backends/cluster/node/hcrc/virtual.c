@@ -39,7 +39,7 @@ static struct {
 	uint32_t n_locks;
 } virtual;
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t max_time(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -56,7 +56,7 @@ static uint64_t cpu_ns(void)
 static void happen(uint64_t at)
 {
 	virtual.now = at;
-	virtual.latest = later(virtual.latest, at);
+	virtual.latest = max_time(virtual.latest, at);
 }
 
 static uint64_t transfer(uint64_t size, uint64_t bytes_in_us)
@@ -86,7 +86,7 @@ void adsm_virtual_end(void)
 	virtual.locks = NULL;
 }
 
-void adsm_virtual_ask(uint32_t worker, size_t size)
+void adsm_virtual_request(uint32_t worker, size_t size)
 {
 	const uint64_t cpu = virtual.costs ? cpu_ns() : 0, began = virtual.workers[worker].cpu;
 
@@ -100,7 +100,7 @@ void adsm_virtual_ask(uint32_t worker, size_t size)
 
 void adsm_virtual_arrive(uint32_t worker)
 {
-	virtual.arrived = later(virtual.arrived, virtual.workers[worker].clock);
+	virtual.arrived = max_time(virtual.arrived, virtual.workers[worker].clock);
 }
 
 void adsm_virtual_wake(uint32_t worker, size_t size)
@@ -110,11 +110,11 @@ void adsm_virtual_wake(uint32_t worker, size_t size)
 			transfer(size, virtual.costs->dma);
 }
 
-void adsm_virtual_go_on(uint32_t worker)
+void adsm_virtual_resume(uint32_t worker)
 {
 	if (!virtual.costs)
 		return;
-	virtual.workers[worker].clock = later(virtual.workers[worker].clock, virtual.workers[worker].woken);
+	virtual.workers[worker].clock = max_time(virtual.workers[worker].clock, virtual.workers[worker].woken);
 	virtual.workers[worker].cpu = cpu_ns();
 }
 
@@ -126,29 +126,29 @@ uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
 		return 0;
 	switch (message->kind) {
 	case ADSM_HCRC_ARRIVE:
-		at = later(at, virtual.arrived);
+		at = max_time(at, virtual.arrived);
 		virtual.arrived = 0;
 		break;
 	case ADSM_HCRC_DEPART:
-		at = later(at, virtual.all_arrived);
+		at = max_time(at, virtual.all_arrived);
 		break;
 	case ADSM_HCRC_GRANT:
 		if (virtual.locks)
-			at = later(at, virtual.locks[message->lock]);
+			at = max_time(at, virtual.locks[message->lock]);
 		break;
 	case ADSM_HCRC_BACK:
 	case ADSM_HCRC_DONE:
 		/* These are sent one after the other. */
-		at = virtual.back = later(at, virtual.back) + transfer(message->size, virtual.costs->network);
+		at = virtual.back = max_time(at, virtual.back) + transfer(message->size, virtual.costs->network);
 		break;
 	default:
 		break;
 	}
-	virtual.latest = later(virtual.latest, at);
+	virtual.latest = max_time(virtual.latest, at);
 	return at;
 }
 
-void adsm_virtual_take(const struct adsm_hcrc_message *message, uint64_t sent)
+void adsm_virtual_receive(const struct adsm_hcrc_message *message, uint64_t sent)
 {
 	uint64_t at = sent;
 
@@ -162,13 +162,13 @@ void adsm_virtual_take(const struct adsm_hcrc_message *message, uint64_t sent)
 	if (message->kind != ADSM_HCRC_PROBE && message->kind != ADSM_HCRC_STATE)
 		happen(at);
 	if (message->kind == ADSM_HCRC_ARRIVE)
-		virtual.all_arrived = later(virtual.all_arrived, at);
+		virtual.all_arrived = max_time(virtual.all_arrived, at);
 	if (message->kind != ADSM_HCRC_UNLOCK && message->kind != ADSM_HCRC_UPDATE_ACK)
 		return;
 	if (virtual.locks && message->lock < virtual.n_locks)
-		virtual.locks[message->lock] = later(virtual.locks[message->lock], at);
+		virtual.locks[message->lock] = max_time(virtual.locks[message->lock], at);
 	else
-		virtual.all_arrived = later(virtual.all_arrived, at);
+		virtual.all_arrived = max_time(virtual.all_arrived, at);
 }
 
 uint64_t adsm_virtual_now(void)

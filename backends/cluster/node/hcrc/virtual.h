@@ -18,15 +18,15 @@ void adsm_virtual_begin(uint32_t n_locks);
 void adsm_virtual_end(void);
 
 /* A worker makes a request of @size bytes. What it causes happens at the worker's time. */
-void adsm_virtual_ask(uint32_t worker, size_t size);
+void adsm_virtual_request(uint32_t worker, size_t size);
 /* The worker has reached the barrier, or has ended. The workers of a node leave the barrier together. */
 void adsm_virtual_arrive(uint32_t worker);
 /* The worker gets what it waits for, @size bytes, at the time of the current event. */
 void adsm_virtual_wake(uint32_t worker, size_t size);
 /* The worker computes again. */
-void adsm_virtual_go_on(uint32_t worker);
+void adsm_virtual_resume(uint32_t worker);
 /* A message is sent: returns its time. A message has arrived: that is the current event. */
 uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message);
-void adsm_virtual_take(const struct adsm_hcrc_message *message, uint64_t sent);
+void adsm_virtual_receive(const struct adsm_hcrc_message *message, uint64_t sent);
 /* The latest time of all events on this node since the task began, ns. */
 uint64_t adsm_virtual_now(void);

@@ -247,7 +247,7 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	worker->thread->number = worker->base.index;
 	adsm_copies_begin(pages, workers.part.counted);
 	pages->store.worker = &worker->base;
-	adsm_virtual_go_on(base->index);
+	adsm_virtual_resume(base->index);
 	adsm_core_call(&workers.cores.of[base->index], (void *)(uintptr_t)launch->task, &worker->base, launch->args);
 	adsm_copies_release(pages);
 	/* Pages that the worker still has are counted as moved, too. */
