@@ -137,8 +137,8 @@ static int take_notices(struct worker *worker)
 
 static int acquire(struct worker *worker, uint32_t lock)
 {
-	enum adsm_hcrc_way way;
-	int ret = adsm_hcrc_node_acquire(worker->index, lock, &way);
+	enum adsm_hcrc_acquired how;
+	int ret = adsm_hcrc_node_acquire(worker->index, lock, &how);
 
 	return ret ? ret : take_notices(worker);
 }

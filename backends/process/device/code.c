@@ -209,8 +209,8 @@ void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area,
 	ret_launch->name = kernels[slot->kernel].name;
 	ret_launch->waits = onces != 0;
 	ret_launch->sets = kernels[slot->kernel].sets;
-	ret_launch->way = NULL;
-	ret_launch->task_way = NULL;
+	ret_launch->ops = NULL;
+	ret_launch->task_ops = NULL;
 	ret_launch->block_ns = &kernels[slot->kernel].block_ns;
 	for (uint32_t i = 0; i < slot->n_args; i++)
 		ret_launch->args[i] = args + slot->arg_offset[i];

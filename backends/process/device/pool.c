@@ -97,13 +97,13 @@ static uint64_t run_blocks(uint64_t wake_at)
 		uint64_t last = work.end - first < work.chunk ? work.end : first + work.chunk;
 
 		find_index(&block, first);
-		if (launch->way && !n)
-			launch->way->begin(launch);
+		if (launch->ops && !n)
+			launch->ops->begin(launch);
 		n += last - first;
 		adsm_crash_in_kernel = true;
 		for (; first < last; first++) {
-			if (launch->way)
-				launch->way->run(launch, &block);
+			if (launch->ops)
+				launch->ops->run(launch, &block);
 			else
 				launch->run(&block, launch->args);
 			if (++block.index[0] < block.grid[0])
@@ -120,8 +120,8 @@ static uint64_t run_blocks(uint64_t wake_at)
 			wake_at = 0;
 		}
 	}
-	if (launch->way && n)
-		launch->way->end(launch);
+	if (launch->ops && n)
+		launch->ops->end(launch);
 	return n;
 }
 
@@ -201,14 +201,14 @@ static void step_run(const struct adsm_pool_launch *launch, const struct adsm_ke
 		atomic_fetch_add(why == STEP_AT_BARRIER ? &steps.at_barrier : &steps.spins, 1);
 }
 
-static const struct adsm_pool_way step_way = { .begin = step_begin, .run = step_run, .end = step_begin };
+static const struct adsm_pool_ops step_ops = { .begin = step_begin, .run = step_run, .end = step_begin };
 
 static int run_steps(const struct adsm_pool_launch *launch)
 {
 	struct adsm_pool_launch turn = *launch;
 	int error = 0;
 
-	turn.way = &step_way;
+	turn.ops = &step_ops;
 	steps.states = calloc(launch->n + 1, sizeof(*steps.states));
 	steps.why = malloc(launch->n + 1);
 	if (!steps.states || !steps.why) {
@@ -235,7 +235,7 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 {
 	int error;
 
-	if (launch->step && !launch->way)
+	if (launch->step && !launch->ops)
 		return run_steps(launch);
 
 	if (launch->waits)

@@ -11,7 +11,7 @@ struct adsm_pool_launch;
  * How threads run blocks, if they do more than call the kernel. Each thread that runs any blocks calls begin, run…,
  * end.
  */
-struct adsm_pool_way {
+struct adsm_pool_ops {
 	void (*begin)(const struct adsm_pool_launch *launch);
 	void (*run)(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block);
 	void (*end)(const struct adsm_pool_launch *launch);
@@ -21,7 +21,7 @@ struct adsm_pool_way {
  * How the workers of a task run, if that is more than calling the task: their functions, and the code around each
  * worker.
  */
-struct adsm_task_way {
+struct adsm_task_ops {
 	const struct adsm_task_calls *calls;
 	void (*run)(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch);
 	/*
@@ -42,8 +42,8 @@ struct adsm_pool_launch {
 	/* A bit for each argument that is a write-once object which the kernel may set. */
 	uint32_t sets;
 	bool waits;			/* blocks may wait for units that earlier blocks set: they begin in order */
-	const struct adsm_pool_way *way;	/* NULL: the kernel is called directly */
-	const struct adsm_task_way *task_way;	/* NULL: memory is coherent here */
+	const struct adsm_pool_ops *ops;	/* NULL: the kernel is called directly */
+	const struct adsm_task_ops *task_ops;	/* NULL: memory is coherent here */
 	_Atomic uint64_t *block_ns;	/* how long a block of the kernel took in its last launch */
 	struct adsm_kernel_block block;	/* without its index */
 	/* The interval of the grid to run, linear, x fastest: first block, number of blocks. */

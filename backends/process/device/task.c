@@ -102,12 +102,12 @@ static const struct adsm_task_calls calls = {
 static void place(char *ret_text, size_t size)
 {
 	const struct adsm_task_thread *mine = adsm_task_mine;
-	const struct adsm_task_way *way = mine ? adsm_task.launch->task_way : NULL;
+	const struct adsm_task_ops *ops = mine ? adsm_task.launch->task_ops : NULL;
 	uint32_t lock;
 
 	if (!mine)
 		return;
-	lock = way && way->held ? way->held(mine->base.index) : adsm_task_held(mine->id);
+	lock = ops && ops->held ? ops->held(mine->base.index) : adsm_task_held(mine->id);
 	if (lock < ADSM_TASK_LOCKS_MAX)
 		adsm_format(ret_text, size, ", in worker %u, which holds lock %u", mine->number, lock);
 	else
@@ -136,8 +136,8 @@ static void run(struct adsm_task_thread *self)
 	adsm_pool_block.number = self->base.index;
 	if (!setjmp(self->leave)) {
 		adsm_crash_in_kernel = true;
-		if (launch->task_way)
-			launch->task_way->run(&self->base, launch);
+		if (launch->task_ops)
+			launch->task_ops->run(&self->base, launch);
 		else
 			launch->task(&self->base, launch->args);
 		adsm_crash_in_kernel = false;
@@ -212,7 +212,7 @@ static void begin(uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct adsm_task_thread *thread = adsm_task_threads[i];
 
-		thread->base.calls = task->launch->task_way ? task->launch->task_way->calls : &calls;
+		thread->base.calls = task->launch->task_ops ? task->launch->task_ops->calls : &calls;
 		thread->base.n = n;
 		thread->number = i;
 		thread->n_unlocks = 0;

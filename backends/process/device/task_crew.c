@@ -162,7 +162,7 @@ _Noreturn void adsm_task_leave(struct adsm_task_thread *self)
 
 _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const char *format, ...)
 {
-	const struct adsm_task_way *way = adsm_task.launch->task_way;
+	const struct adsm_task_ops *ops = adsm_task.launch->task_ops;
 	char text[ADSM_PROCESS_TEXT];
 	va_list args;
 
@@ -170,8 +170,8 @@ _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	adsm_task_fail(error, "worker %u %s", self->number, text);
-	if (way && way->failed)
-		way->failed(self->base.index, error);
+	if (ops && ops->failed)
+		ops->failed(self->base.index, error);
 	adsm_task_leave(self);
 }
 

@@ -234,7 +234,7 @@ static void end(const struct adsm_pool_launch *launch)
 
 /* ---- launches */
 
-static const struct adsm_pool_way way = { begin, run, end };
+static const struct adsm_pool_ops ops = { begin, run, end };
 
 static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64_t seq)
 {
@@ -258,7 +258,7 @@ static int run_launch(struct adsm_pool_launch *launch, uint64_t i)
 {
 	struct adsm_process_slot *slot = &served->slots[i];
 
-	launch->way = &way;
+	launch->ops = &ops;
 	memory.readable[0].begin = (uint64_t)(uintptr_t)(slot->in_area ? served->areas[i] : slot->args);
 	memory.readable[0].end = memory.readable[0].begin + slot->arg_bytes;
 	adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);

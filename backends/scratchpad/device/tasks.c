@@ -171,7 +171,7 @@ static const struct adsm_task_calls calls = {
 	.free = give_back,
 };
 
-static const struct adsm_task_way way = { .calls = &calls, .run = run };
+static const struct adsm_task_ops ops = { .calls = &calls, .run = run };
 
 /* ---- what it has cost */
 
@@ -300,7 +300,7 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 	tasks.costs = costs;
 	tasks.crc.run++;
 	tasks.crc.worst = (struct adsm_crc_worst){ .n = 0 };
-	launch->task_way = &way;
+	launch->task_ops = &ops;
 	ret = adsm_task_run_all(launch, slot->name, served, slot->counts, ret_text);
 	if (costs && slot->counts[ADSM_TASK_WORKERS])	/* otherwise no worker has run */
 		add_costs(slot, launch);

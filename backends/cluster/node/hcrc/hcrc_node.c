@@ -405,7 +405,7 @@ uint32_t adsm_hcrc_node_notice(uint32_t worker)
 	return page;
 }
 
-int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *ret_way)
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquired *ret_acquired)
 {
 	int ret = enter(worker, NULL, 0);
 	bool slept;
@@ -421,9 +421,9 @@ int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *r
 	 * lock.
 	 */
 	if (ret || !slept)
-		*ret_way = ADSM_HCRC_AT_ONCE;
+		*ret_acquired = ADSM_HCRC_WITHOUT_SLEEP;
 	else
-		*ret_way = node.hcrc->locks[lock].n_grants > 1 ? ADSM_HCRC_STAYED : ADSM_HCRC_CAME;
+		*ret_acquired = node.hcrc->locks[lock].n_grants > 1 ? ADSM_HCRC_FROM_WORKER : ADSM_HCRC_FROM_NODE;
 	return ret;
 }
 

@@ -122,16 +122,16 @@ static void take_notices(struct worker *worker)
 static void take(struct worker *worker, uint32_t id)
 {
 	const uint64_t since = adsm_task_since();
-	enum adsm_hcrc_way way;
+	enum adsm_hcrc_acquired how;
 
 	worker->waits_for = id;
-	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &way));
+	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &how));
 	worker->waits_for = ADSM_TASK_RUNS;
 	/* The worker has slept. */
-	if (way != ADSM_HCRC_AT_ONCE) {
+	if (how != ADSM_HCRC_WITHOUT_SLEEP) {
 		worker->thread->counts[ADSM_TASK_LOCK_WAITS]++;
 		adsm_task_waited(worker->thread, since, id == ADSM_NODE_HEAP_LOCK ? ADSM_TASK_FOR_MEMORY :
-				 way == ADSM_HCRC_STAYED ? id | ADSM_TASK_HANDED : id);
+				 how == ADSM_HCRC_FROM_WORKER ? id | ADSM_TASK_HANDED : id);
 	}
 	add_lock(worker, id);
 	take_notices(worker);
@@ -260,7 +260,7 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	check(worker, adsm_hcrc_node_end(index_of(worker)));
 }
 
-static const struct adsm_task_way way = { &calls, run, held, adsm_hcrc_node_fail };
+static const struct adsm_task_ops ops = { &calls, run, held, adsm_hcrc_node_fail };
 
 static void *run_all(void *arg)
 {
@@ -319,7 +319,7 @@ int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_
 		.leave = leave, .refuse = refuse,
 	};
 	adsm_images_tables(part->kernel, &workers.memory.readable[1].begin, &workers.memory.readable[1].end);
-	part->launch->task_way = &way;
+	part->launch->task_ops = &ops;
 	part->launch->n = part->n;
 	part->launch->record = part->counted ? &workers.record : NULL;
 	memset(&workers.record, 0, sizeof(workers.record));
