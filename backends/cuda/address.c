@@ -29,7 +29,7 @@ static void separate_free(struct adsm_cuda_device *device, struct adsm_cuda_mem 
 	adsm_cuda_errno(device, adsm_cu.cuMemFree_v2(memory->allocated), "cuMemFree");
 }
 
-static const struct adsm_cuda_way separate_way = {
+static const struct adsm_cuda_memory_kind separate_kind = {
 	.name = "separate",
 	.alloc = separate_alloc,
 	.free = separate_free,
@@ -100,7 +100,7 @@ static int view_init(struct adsm_cuda_device *device, const char **ret_reason)
 	return *ret_reason ? 1 : 0;
 }
 
-static const struct adsm_cuda_way view_way = {
+static const struct adsm_cuda_memory_kind view_kind = {
 	.name = "view",
 	.dictates_address = true,
 	.init = view_init,
@@ -431,7 +431,7 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 	return 0;
 }
 
-static const struct adsm_cuda_way arena_way = {
+static const struct adsm_cuda_memory_kind arena_kind = {
 	.name = "arena",
 	.given_address = true,
 	.init = arena_init,
@@ -443,37 +443,37 @@ static const struct adsm_cuda_way arena_way = {
 /* ---- the choice */
 
 /* In the order of the words of ADSM_CUDA_MEMORY, which is also the order of "auto". */
-static const struct adsm_cuda_way *const ways[] = {
-	[ADSM_CUDA_ARENA] = &arena_way,
-	[ADSM_CUDA_VIEW] = &view_way,
-	[ADSM_CUDA_SEPARATE] = &separate_way,
+static const struct adsm_cuda_memory_kind *const kinds[] = {
+	[ADSM_CUDA_ARENA] = &arena_kind,
+	[ADSM_CUDA_VIEW] = &view_kind,
+	[ADSM_CUDA_SEPARATE] = &separate_kind,
 };
 
-int adsm_cuda_way_choose(struct adsm_cuda_device *device)
+int adsm_cuda_memory_choose(struct adsm_cuda_device *device)
 {
 	enum adsm_cuda_memory asked = adsm_cuda_options.memory;
 
 	for (int i = ADSM_CUDA_ARENA; i <= ADSM_CUDA_SEPARATE; i++) {
-		const struct adsm_cuda_way *way = ways[i];
+		const struct adsm_cuda_memory_kind *kind = kinds[i];
 		const char *reason = NULL;
 		int ret;
 
 		if (asked != ADSM_CUDA_AUTO && asked != (enum adsm_cuda_memory)i)
 			continue;
-		ret = way->init ? way->init(device, &reason) : 0;
+		ret = kind->init ? kind->init(device, &reason) : 0;
 		if (ret < 0)
 			return ret;
 		if (!ret) {
-			device->way = way;
-			device->base.base.caps.given_address = way->given_address;
-			device->base.base.caps.dictates_address = way->dictates_address;
-			strcpy(device->base.base.caps.memory, way->name);
-			adsm_info("%s: memory is kept as '%s'", device->base.base.name, way->name);
+			device->memory_kind = kind;
+			device->base.base.caps.given_address = kind->given_address;
+			device->base.base.caps.dictates_address = kind->dictates_address;
+			strcpy(device->base.base.caps.memory, kind->name);
+			adsm_info("%s: memory is kept as '%s'", device->base.base.name, kind->name);
 			return 0;
 		}
-		adsm_info("%s: not '%s': %s", device->base.base.name, way->name, reason);
+		adsm_info("%s: not '%s': %s", device->base.base.name, kind->name, reason);
 		if (asked != ADSM_CUDA_AUTO)
-			return adsm_fail(-ENOTSUP, "ADSM_CUDA_MEMORY=%s: %s does not support it: %s", way->name,
+			return adsm_fail(-ENOTSUP, "ADSM_CUDA_MEMORY=%s: %s does not support it: %s", kind->name,
 					 device->base.base.name, reason);
 	}
 	return -ENOTSUP;

@@ -15,13 +15,13 @@ struct adsm_cuda_mem {
 };
 
 /*
- * The ways to place objects:
+ * The kinds of memory of objects:
  *
  *	arena		in a range that the driver reserved at the arena's addresses: one address
  *	view		where the driver allocates it, with the CPU's view there: one address
  *	separate	where the driver allocates it: adsmSafe() converts addresses
  */
-struct adsm_cuda_way {
+struct adsm_cuda_memory_kind {
 	const char *name;
 	bool given_address, dictates_address;
 	/* All functions are called with the device's context current. Returns 0; 1 if the device cannot do it, with a
@@ -32,5 +32,5 @@ struct adsm_cuda_way {
 	void (*free)(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
 };
 
-/* Choose the way according to ADSM_CUDA_MEMORY. Sets device->way and what depends on it. */
-int adsm_cuda_way_choose(struct adsm_cuda_device *device);
+/* Choose the kind according to ADSM_CUDA_MEMORY. Sets device->memory_kind and what depends on it. */
+int adsm_cuda_memory_choose(struct adsm_cuda_device *device);

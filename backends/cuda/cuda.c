@@ -225,7 +225,7 @@ static int open_parts(struct adsm_cuda_device *device)
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
 		ret = adsm_cuda_queue_create(device, (unsigned)i);
 	if (!ret)
-		ret = adsm_cuda_way_choose(device);
+		ret = adsm_cuda_memory_choose(device);
 	adsm_cuda_leave(&scope);
 	return ret;
 }
@@ -247,8 +247,8 @@ static void destroy(struct adsm_cuda_device *device)
 	adsm_cuda_pinner_end(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		adsm_cuda_queue_destroy(&device->queues[i]);
-	if (device->way && device->way->end)
-		device->way->end(device);
+	if (device->memory_kind && device->memory_kind->end)
+		device->memory_kind->end(device);
 	adsm_cuda_leave(&scope);
 	release_context(device);
 	free(device);

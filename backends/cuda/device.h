@@ -57,7 +57,7 @@ struct adsm_cuda_device {
 	CUcontext context;
 	bool retained;			/* the context is the device's primary one, and the library has retained it */
 	int capability;			/* 10 * major + minor */
-	const struct adsm_cuda_way *way;	/* where objects are */
+	const struct adsm_cuda_memory_kind *memory_kind;	/* where objects are */
 	struct adsm_cuda_queue queues[ADSM_N_QUEUES];
 	char *alias_base;		/* the CPU's side of objects, for pinning */
 	uintptr_t arena_base;

@@ -73,7 +73,7 @@ int adsm_cuda_alloc(struct adsm_device *base, size_t size, uint64_t wanted, stru
 		return -ENOMEM;
 	error = adsm_cuda_enter(device, &scope);
 	if (!error)
-		error = device->way->alloc(device, memory, wanted);
+		error = device->memory_kind->alloc(device, memory, wanted);
 	adsm_cuda_leave(&scope);
 	if (error) {
 		free(memory);
@@ -113,7 +113,7 @@ void adsm_cuda_free(struct adsm_memory *base)
 	if (!memory->adopted) {
 		error = adsm_cuda_enter(device, &scope);
 		if (!error)
-			device->way->free(device, memory);
+			device->memory_kind->free(device, memory);
 		adsm_cuda_leave(&scope);
 		adsm_cuda_errno(device, error, "freeing an object");
 		atomic_fetch_sub(&device->memory_used, base->size);
