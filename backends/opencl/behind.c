@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ways.h"
+#include "memory_kinds.h"
 
 #define BEHIND_MAX ((size_t)64 << 10)	/* bytes of a read: larger ones would delay the next launch */
 
@@ -48,7 +48,7 @@ void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *
 	if (has_ended(behind))
 		end(behind);
 	if (behind->bytes && !behind->event &&
-	    !device->way->read(queue, behind->bytes, memory, offset, size, false, &behind->event)) {
+	    !device->memory_kind->read(queue, behind->bytes, memory, offset, size, false, &behind->event)) {
 		behind->reads = memory;
 		behind->offset = offset;
 		behind->size = size;

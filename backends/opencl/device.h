@@ -66,7 +66,7 @@ struct adsm_cl_device {
 	cl_device_id id;
 	cl_context context;
 	unsigned version;		/* of OpenCL, 10 * major + minor */
-	const struct adsm_cl_way *way;	/* how objects are stored */
+	const struct adsm_cl_memory_kind *memory_kind;	/* how objects are stored */
 	struct adsm_cl_queue queues[ADSM_N_QUEUES];
 	const char *alias_base;		/* unified: the CPU's side of memory */
 	uintptr_t arena_base;
@@ -76,7 +76,7 @@ struct adsm_cl_device {
 	bool write_mapped, read_mapped;	/* measured: copies through a mapping are faster */
 
 	struct adsm_lock memories_lock;	/* for the next members, up to kept_size */
-	bool way_stays;			/* memory was allocated: the way does not change any more */
+	bool memory_kind_fixed;		/* memory was allocated: the kind does not change any more */
 	struct adsm_cl_memory *memories;
 	struct adsm_cl_memory *kept;	/* freed, for the next objects of their size */
 	size_t kept_size, keep;		/* bytes; keep: the maximum */
@@ -88,7 +88,7 @@ struct adsm_cl_device {
 	_Atomic bool defers;		/* no thread has waited for the latest one yet */
 	struct adsm_cl_behind behind;
 
-	/* functions of extensions, if the way needs them */
+	/* functions of extensions, if the kind needs them */
 	adsm_cl_usm_alloc *usm_alloc;
 	adsm_cl_usm_free *usm_free;
 	adsm_cl_pointer_memcpy *pointer_memcpy;

@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "program.h"
 #include "queue.h"
-#include "ways.h"
+#include "memory_kinds.h"
 
 /* What one launch needs until it is enqueued. */
 struct launch {
@@ -55,7 +55,7 @@ static cl_int set_part(struct launch *l, struct adsm_cl_memory *memory, size_t o
 static cl_int set_pointer(struct launch *l, const struct adsm_launch_arg *arg)
 {
 	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)arg->memory;
-	const struct adsm_cl_way *way = l->device->way;
+	const struct adsm_cl_memory_kind *kind = l->device->memory_kind;
 	cl_kernel kernel = l->entry->kernel;
 	cl_ulong offset = arg->offset;
 	cl_int error;
@@ -63,11 +63,11 @@ static cl_int set_pointer(struct launch *l, const struct adsm_launch_arg *arg)
 	if (memory)
 		note_memory(l, memory);
 	if (!l->entry->base.dialect && memory && offset) {
-		if (way->set_place)
-			return way->set_place(l->device, kernel, l->index++, memory, offset);
+		if (kind->set_place)
+			return kind->set_place(l->device, kernel, l->index++, memory, offset);
 		return set_part(l, memory, offset);
 	}
-	error = memory ? way->set_arg(l->device, kernel, l->index++, memory) :
+	error = memory ? kind->set_arg(l->device, kernel, l->index++, memory) :
 		adsm_cl.clSetKernelArg(kernel, l->index++, sizeof(cl_mem), NULL);
 	if (!error && l->entry->base.dialect)
 		error = adsm_cl.clSetKernelArg(kernel, l->index++, sizeof(offset), &offset);
@@ -126,7 +126,7 @@ static int arg_failed(struct launch *l, size_t i, cl_int error)
 
 static int set_args(struct launch *l)
 {
-	const struct adsm_cl_way *way = l->device->way;
+	const struct adsm_cl_memory_kind *kind = l->device->memory_kind;
 	uint64_t changed;
 
 	for (size_t i = 0; i < l->asked->n_args; i++) {
@@ -136,8 +136,8 @@ static int set_args(struct launch *l)
 			return arg_failed(l, i, error);
 	}
 	changed = atomic_load(&l->device->memories_changed);
-	if (way->set_reachable && l->entry->kernel && l->entry->told != changed) {
-		cl_int error = way->set_reachable(l->device, l->entry->kernel);
+	if (kind->set_reachable && l->entry->kernel && l->entry->told != changed) {
+		cl_int error = kind->set_reachable(l->device, l->entry->kernel);
 
 		if (error)
 			return adsm_cl_error(l->device, error, "setting the memory that a kernel may access");

@@ -9,7 +9,7 @@
 #include "behind.h"
 #include "base/log.h"
 #include "queue.h"
-#include "ways.h"
+#include "memory_kinds.h"
 
 #define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied and deferred */
 
@@ -69,7 +69,7 @@ void adsm_cl_release_kept(struct adsm_cl_device *device)
 	adsm_unlock(&device->memories_lock);
 	for (; memory; memory = next) {
 		next = memory->next;
-		device->way->free(device, memory);
+		device->memory_kind->free(device, memory);
 		free(memory);
 	}
 }
@@ -120,7 +120,7 @@ static void make_room(struct adsm_cl_device *device)
 	bool full;
 
 	adsm_lock(&device->memories_lock);
-	device->way_stays = true;
+	device->memory_kind_fixed = true;
 	full = atomic_load(&device->memory_used) + device->kept_size > device->base.base.caps.memory_size;
 	adsm_unlock(&device->memories_lock);
 	if (full)
@@ -138,10 +138,10 @@ static int create(struct adsm_cl_device *device, size_t size, uint64_t wanted, s
 	memory->base.size = size;
 	if (device->base.base.caps.unified)
 		memory->pointer = (char *)device->alias_base + (wanted - device->arena_base);
-	ret = device->way->alloc(device, memory);
+	ret = device->memory_kind->alloc(device, memory);
 	if (ret == -ENOMEM) {
 		adsm_cl_release_kept(device);
-		ret = device->way->alloc(device, memory);
+		ret = device->memory_kind->alloc(device, memory);
 	}
 	if (ret)
 		free(memory);
@@ -192,7 +192,7 @@ void adsm_cl_free(struct adsm_memory *base)
 	adsm_cl_behind_settle(device, memory);
 	unlink_memory(device, memory);
 	if (!keep(device, memory)) {
-		device->way->free(device, memory);
+		device->memory_kind->free(device, memory);
 		free(memory);
 	}
 }
@@ -225,17 +225,17 @@ static cl_int enqueue(struct adsm_cl_queue *queue, const struct adsm_driven_oper
 		      cl_event *ret_event)
 {
 	struct adsm_cl_memory *dst = (struct adsm_cl_memory *)o->dst, *src = (struct adsm_cl_memory *)o->src;
-	const struct adsm_cl_way *way = queue->device->way;
+	const struct adsm_cl_memory_kind *kind = queue->device->memory_kind;
 
 	switch (o->kind) {
 	case ADSM_DRIVEN_WRITE:
-		return way->write(queue, dst, o->dst_offset, o->from, o->size, wait, ret_event);
+		return kind->write(queue, dst, o->dst_offset, o->from, o->size, wait, ret_event);
 	case ADSM_DRIVEN_READ:
-		return way->read(queue, o->to, src, o->src_offset, o->size, wait, ret_event);
+		return kind->read(queue, o->to, src, o->src_offset, o->size, wait, ret_event);
 	case ADSM_DRIVEN_COPY:
-		return way->copy(queue, dst, o->dst_offset, src, o->src_offset, o->size, ret_event);
+		return kind->copy(queue, dst, o->dst_offset, src, o->src_offset, o->size, ret_event);
 	default:
-		return way->fill(queue, dst, o->dst_offset, o->value, o->size, ret_event);
+		return kind->fill(queue, dst, o->dst_offset, o->value, o->size, ret_event);
 	}
 }
 
@@ -392,7 +392,7 @@ static int copy_overlapping(struct adsm_cl_queue *queue, const struct adsm_drive
 	struct adsm_cl_device *device = queue->device;
 	struct adsm_cl_memory between = { .base = { .device = &device->base.base, .size = o->size } };
 	struct adsm_driven_operation out = *o, back = *o;
-	int ret = device->way->alloc(device, &between);
+	int ret = device->memory_kind->alloc(device, &between);
 
 	if (ret)
 		return ret;
@@ -401,7 +401,7 @@ static int copy_overlapping(struct adsm_cl_queue *queue, const struct adsm_drive
 	ret = run_now(queue, &out);
 	if (!ret)
 		ret = run_now(queue, &back);
-	device->way->free(device, &between);
+	device->memory_kind->free(device, &between);
 	return ret;
 }
 

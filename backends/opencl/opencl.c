@@ -14,7 +14,7 @@
 #include "program.h"
 #include "queue.h"
 #include "stubs.h"
-#include "ways.h"
+#include "memory_kinds.h"
 
 #define MAX_DEVICES 16			/* maximum number of devices */
 #define MAX_PLATFORMS 16
@@ -258,7 +258,7 @@ static void destroy(struct adsm_cl_device *device)
 {
 	bool quiet = true;
 
-	if (device->way)
+	if (device->memory_kind)
 		adsm_cl_release_kept(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
@@ -297,7 +297,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
 		ret = adsm_cl_queue_create(device, (unsigned)i);
 	if (!ret)
-		ret = adsm_cl_way_choose(device, program_context != NULL);
+		ret = adsm_cl_memory_choose(device, program_context != NULL);
 	if (!ret)
 		adsm_cl_measure_copies(device);
 	if (ret)
@@ -322,7 +322,7 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 	ADSM_SIGNALS_BLOCKED;
 
 	/* A program that calls this has kernels of its own, which need buffers. */
-	adsm_cl_way_with_buffers(device);
+	adsm_cl_memory_with_buffers(device);
 	*ret_native = (struct adsm_native){ .platform = device->platform, .device = device->id,
 					    .context = device->context };
 	for (int i = 0; i < ADSM_N_QUEUES; i++)

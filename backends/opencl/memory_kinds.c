@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ways.c - the ways to store objects on a device, each a table of functions:
+ * memory_kinds.c - the kinds of memory for objects, each a table of functions:
  *
  *	buffer		a cl_mem; works everywhere; has no address in kernels
  *	usm		device memory of cl_intel_unified_shared_memory: pointers
@@ -8,7 +8,7 @@
  *	svm		coarse-grain shared virtual memory: pointers
  *	unified		a cl_mem of the CPU's own pages, if the device shares the CPU's memory: nothing is copied
  */
-#include "ways.h"
+#include "memory_kinds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool has_extension(cl_device_id device, const char *name)
 	return has;
 }
 
-/* ---- buffers: shared by ways that differ only in how they make buffers */
+/* ---- buffers: shared by kinds that differ only in how they make buffers */
 
 /* Copy through a mapping: with some drivers this is faster, with others slower. @read: to @host, else from it. */
 static cl_int copy_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, void *host, size_t size, bool read)
@@ -117,13 +117,13 @@ static int buffer_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *me
 	.fill = buffer_fill, \
 	.set_arg = buffer_set_arg
 
-static const struct adsm_cl_way buffer_way = {
+static const struct adsm_cl_memory_kind buffer_kind = {
 	.name = "buffer",
 	.alloc = buffer_alloc,
 	BUFFER_OPERATIONS,
 };
 
-/* ---- for ways that must list all memory that a kernel may reach by addresses in data */
+/* ---- for kinds that must list all memory that a kernel may reach by addresses in data */
 
 static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl_kernel_exec_info what)
 {
@@ -202,7 +202,7 @@ static cl_int address_set_reachable(struct adsm_cl_device *device, cl_kernel ker
 	return tell_reachable(device, kernel, KERNEL_EXEC_INFO_DEVICE_PTRS_EXT);
 }
 
-static const struct adsm_cl_way address_way = {
+static const struct adsm_cl_memory_kind address_kind = {
 	.name = "address",
 	.init = address_init,
 	.alloc = address_alloc,
@@ -305,7 +305,7 @@ static cl_int usm_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
 	return adsm_cl.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof(yes), &yes);
 }
 
-static const struct adsm_cl_way usm_way = {
+static const struct adsm_cl_memory_kind usm_kind = {
 	.name = "usm",
 	.init = usm_init,
 	.alloc = usm_alloc,
@@ -347,7 +347,7 @@ static cl_int svm_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
 	return tell_reachable(device, kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS);
 }
 
-static const struct adsm_cl_way svm_way = {
+static const struct adsm_cl_memory_kind svm_kind = {
 	.name = "svm",
 	.init = svm_init,
 	.alloc = svm_alloc,
@@ -418,7 +418,7 @@ static cl_int unified_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *d
 	return marker(queue, ret_event);
 }
 
-static const struct adsm_cl_way unified_way = {
+static const struct adsm_cl_memory_kind unified_kind = {
 	.name = "unified",
 	.init = unified_init,
 	.alloc = unified_alloc,
@@ -436,54 +436,54 @@ static const struct adsm_cl_way unified_way = {
  * In the order of the words of ADSM_OPENCL_MEMORY. "auto" takes the first of automatic[] that the device supports, else
  * buffers.
  */
-static const struct adsm_cl_way *const ways[] = {
-	[ADSM_OPENCL_BUFFER] = &buffer_way,
-	[ADSM_OPENCL_USM] = &usm_way,
-	[ADSM_OPENCL_ADDRESS] = &address_way,
-	[ADSM_OPENCL_SVM] = &svm_way,
-	[ADSM_OPENCL_UNIFIED] = &unified_way,
+static const struct adsm_cl_memory_kind *const kinds[] = {
+	[ADSM_OPENCL_BUFFER] = &buffer_kind,
+	[ADSM_OPENCL_USM] = &usm_kind,
+	[ADSM_OPENCL_ADDRESS] = &address_kind,
+	[ADSM_OPENCL_SVM] = &svm_kind,
+	[ADSM_OPENCL_UNIFIED] = &unified_kind,
 };
-static const struct adsm_cl_way *const automatic[] = { &usm_way, &address_way };
+static const struct adsm_cl_memory_kind *const automatic[] = { &usm_kind, &address_kind };
 
-static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way)
+static void use_kind(struct adsm_cl_device *device, const struct adsm_cl_memory_kind *kind)
 {
-	device->way = way;
-	device->base.base.caps.has_address = way->set_reachable;
-	strcpy(device->base.base.caps.memory, way->name);
-	adsm_info("%s: memory is kept as '%s'", device->base.base.name, way->name);
+	device->memory_kind = kind;
+	device->base.base.caps.has_address = kind->set_reachable;
+	strcpy(device->base.base.caps.memory, kind->name);
+	adsm_info("%s: memory is kept as '%s'", device->base.base.name, kind->name);
 }
 
-static const struct adsm_cl_way *best_way(struct adsm_cl_device *device, bool wants_buffers)
+static const struct adsm_cl_memory_kind *best_kind(struct adsm_cl_device *device, bool wants_buffers)
 {
 	for (size_t i = 0; i < sizeof(automatic) / sizeof(automatic[0]); i++)
-		if (!(wants_buffers && automatic[i] == &usm_way) && !automatic[i]->init(device))
+		if (!(wants_buffers && automatic[i] == &usm_kind) && !automatic[i]->init(device))
 			return automatic[i];
-	return &buffer_way;
+	return &buffer_kind;
 }
 
-int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers)
+int adsm_cl_memory_choose(struct adsm_cl_device *device, bool wants_buffers)
 {
-	const struct adsm_cl_way *way = ways[adsm_opencl_options.memory];
+	const struct adsm_cl_memory_kind *kind = kinds[adsm_opencl_options.memory];
 
-	if (way && way->init && way->init(device))
+	if (kind && kind->init && kind->init(device))
 		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s does not support it; each device supports "
-				 "'buffer'", way->name, device->base.base.name);
-	use_way(device, way ? way : best_way(device, wants_buffers));
+				 "'buffer'", kind->name, device->base.base.name);
+	use_kind(device, kind ? kind : best_kind(device, wants_buffers));
 	return 0;
 }
 
-void adsm_cl_way_with_buffers(struct adsm_cl_device *device)
+void adsm_cl_memory_with_buffers(struct adsm_cl_device *device)
 {
-	const struct adsm_cl_way *way;
+	const struct adsm_cl_memory_kind *kind;
 	bool changes;
 
-	if (ways[adsm_opencl_options.memory] || device->way != &usm_way)
+	if (kinds[adsm_opencl_options.memory] || device->memory_kind != &usm_kind)
 		return;
-	way = best_way(device, true);
+	kind = best_kind(device, true);
 	adsm_lock(&device->memories_lock);
-	changes = !device->way_stays;
+	changes = !device->memory_kind_fixed;
 	if (changes)
-		use_way(device, way);
+		use_kind(device, kind);
 	adsm_unlock(&device->memories_lock);
 	if (changes)
 		adsm_cl_measure_copies(device);
@@ -514,8 +514,8 @@ void adsm_cl_measure_copies(struct adsm_cl_device *device)
 	uint64_t direct[2], mapped[2];
 	void *host;
 
-	/* The other ways have no buffers that could be mapped. */
-	if (device->way != &buffer_way && device->way != &address_way)
+	/* The other kinds have no buffers that could be mapped. */
+	if (device->memory_kind != &buffer_kind && device->memory_kind != &address_kind)
 		return;
 	host = aligned_alloc(ADSM_PAGE_SIZE, MEASURED);
 	if (!host || buffer_alloc(device, &memory)) {

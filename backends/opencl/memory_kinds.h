@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ways.h - the ways to store objects on a device. */
+/* memory_kinds.h - how objects are stored on a device. */
 #pragma once
 
 #include "device.h"
@@ -13,7 +13,7 @@ struct adsm_cl_memory {
 	_Atomic bool given;		/* the program has got it: not to be reused */
 };
 
-struct adsm_cl_way {
+struct adsm_cl_memory_kind {
 	const char *name;
 	/* Returns 0; 1 if the device cannot do it; or a negative errno with adsm_fail(). init() may be NULL. */
 	int (*init)(struct adsm_cl_device *device);
@@ -29,7 +29,7 @@ struct adsm_cl_way {
 	cl_int (*fill)(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
 		       size_t size, cl_event *ret_event);
 	/*
-	 * Set an argument to the start of memory; or to a place in it. set_place is NULL if the way does not support
+	 * Set an argument to the start of memory; or to a place in it. set_place is NULL if the kind does not support
 	 * it.
 	 */
 	cl_int (*set_arg)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
@@ -42,11 +42,11 @@ struct adsm_cl_way {
 };
 
 /*
- * Choose the way according to ADSM_OPENCL_MEMORY. Sets device->way and what depends on it. @wants_buffers: "auto"
- * chooses cl_mem.
+ * Choose the kind according to ADSM_OPENCL_MEMORY. Sets device->memory_kind and what depends on it. @wants_buffers:
+ * "auto" chooses cl_mem.
  */
-int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers);
+int adsm_cl_memory_choose(struct adsm_cl_device *device, bool wants_buffers);
 /* From now on "auto" chooses cl_mem, if no memory was allocated yet. Signals are blocked. */
-void adsm_cl_way_with_buffers(struct adsm_cl_device *device);
+void adsm_cl_memory_with_buffers(struct adsm_cl_device *device);
 /* Measure which kind of copies is faster. */
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
