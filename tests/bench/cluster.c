@@ -34,7 +34,7 @@
 #define N_LAUNCHES 6
 
 /* How a run's cluster differs from others. */
-struct way {
+struct config {
 	const char *name;
 	bool stores;			/* not BlackScholes: a store to each page */
 	const char *options[3][2];
@@ -99,7 +99,7 @@ static void launch_all(adsmKernel *kernel, float *const *arrays, bool stores, st
 	result->exchange_ms = bench_median(exchanges, N_LAUNCHES);
 }
 
-static void run_cluster(const struct way *way, struct result *result)
+static void run_cluster(const struct config *config, struct result *result)
 {
 	static const float least[] = { 5, 1, 0.25f }, span[] = { 25, 99, 9.75f };
 	adsmKernel *kernel;
@@ -107,27 +107,27 @@ static void run_cluster(const struct way *way, struct result *result)
 	float *arrays[5];
 
 	bench_check(adsmOption("BACKEND", "cluster"));
-	for (size_t i = 0; i < 3 && way->options[i][0]; i++)
-		bench_check(adsmOption(way->options[i][0], way->options[i][1]));
+	for (size_t i = 0; i < 3 && config->options[i][0]; i++)
+		bench_check(adsmOption(config->options[i][0], config->options[i][1]));
 	if (adsmInit()) {
 		result->failed = true;
 		fprintf(stderr, "adsm-bench: cluster: not measured: %s\n", adsmLastError());
 		return;
 	}
-	if (!strcmp(way->name, "uffd") && strcmp(cluster()->nodes[0].tracker, "uffd")) {
+	if (!strcmp(config->name, "uffd") && strcmp(cluster()->nodes[0].tracker, "uffd")) {
 		result->failed = true;
 		fputs("adsm-bench: cluster: not measured: this system has no tracker uffd\n", stderr);
 		bench_check(adsmShutdown());
 		return;
 	}
-	module = way->stores ? bench_load("../kernels/bench.adsm", "store_pages", &kernel) :
+	module = config->stores ? bench_load("../kernels/bench.adsm", "store_pages", &kernel) :
 		 bench_load("../../parboil/blackscholes.adsm", "BlackScholes", &kernel);
 	for (size_t i = 0; i < 5; i++)
 		arrays[i] = bench_shared_alloc(n_options * sizeof(float), 0);
-	for (size_t i = 0; i < 3 && !way->stores; i++)
+	for (size_t i = 0; i < 3 && !config->stores; i++)
 		for (size_t k = 0; k < n_options; k++)
 			arrays[i][k] = least[i] + span[i] * (float)(k * (2 * i + 7919) % 65521) / 65521;
-	launch_all(kernel, arrays, way->stores, result);
+	launch_all(kernel, arrays, config->stores, result);
 	for (size_t i = 0; i < 5; i++)
 		bench_check(adsmFree(arrays[i]));
 	bench_check(adsmModuleUnload(module));
@@ -135,7 +135,7 @@ static void run_cluster(const struct way *way, struct result *result)
 }
 
 /* False: there is no cluster here. */
-static bool run(const struct way *way, struct result *result)
+static bool run(const struct config *config, struct result *result)
 {
 	int status = 1;
 	pid_t child;
@@ -143,17 +143,17 @@ static bool run(const struct way *way, struct result *result)
 	fflush(NULL);
 	child = fork();
 	if (!child) {
-		run_cluster(way, result);
+		run_cluster(config, result);
 		fflush(NULL);
 		_exit(0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child || status)
-		bench_die("a run with %s has failed", way->name);
+		bench_die("a run with %s has failed", config->name);
 	return !result->failed;
 }
 
-/* All in turns, each first in another round: results[way * bench_repeat + round]. NULL: there is no cluster here. */
-static struct result *run_all(const struct way *ways, size_t n)
+/* All in turns, each first in another round: results[config * bench_repeat + round]. NULL: there is no cluster here. */
+static struct result *run_all(const struct config *configs, size_t n)
 {
 	const size_t rounds = (size_t)bench_repeat;
 	struct result *results = mmap(NULL, n * rounds * sizeof(*results), PROT_READ | PROT_WRITE,
@@ -163,9 +163,9 @@ static struct result *run_all(const struct way *ways, size_t n)
 		bench_die("no memory");
 	for (size_t round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < n; i++) {
-			size_t way = (round + i) % n;
+			size_t config = (round + i) % n;
 
-			if (!run(&ways[way], &results[way * rounds + round]))
+			if (!run(&configs[config], &results[config * rounds + round]))
 				return NULL;
 		}
 	}
@@ -181,14 +181,14 @@ static double value_of(const struct result *result, enum value value)
 	return value == LAUNCH ? result->launch_ms : result->exchange_ms;
 }
 
-/* The median over all rounds; @less: of the differences to another way, round by round. */
-static double median(const struct result *results, size_t way, enum value value, const size_t *less)
+/* The median over all rounds; @less: of the differences to another configuration, round by round. */
+static double median(const struct result *results, size_t config, enum value value, const size_t *less)
 {
 	const size_t rounds = (size_t)bench_repeat;
 	double *values = bench_host_alloc(rounds * sizeof(*values)), result;
 
 	for (size_t i = 0; i < rounds; i++) {
-		values[i] = value_of(&results[way * rounds + i], value);
+		values[i] = value_of(&results[config * rounds + i], value);
 		if (less)
 			values[i] -= value_of(&results[*less * rounds + i], value);
 	}
@@ -209,8 +209,8 @@ static void emit(const char *name, const struct result *of, double ours, double 
 
 static bool measure_exchange(void)
 {
-	enum { PAPER, ALLGATHERV, LAZY, ADAPTIVE, N_WAYS };
-	const struct way ways[N_WAYS] = {
+	enum { PAPER, ALLGATHERV, LAZY, ADAPTIVE, N_CONFIGS };
+	const struct config configs[N_CONFIGS] = {
 		[PAPER] = { "the paper's broadcasts", false, { { "CLUSTER_NODES", nodes }, { "PAPER", "1" },
 								{ "CLUSTER_LAZY", "1G" } } },
 		[ALLGATHERV] = { "allgatherv", false, { { "CLUSTER_NODES", nodes }, { "CLUSTER_UPDATE", "eager" } } },
@@ -224,7 +224,7 @@ static bool measure_exchange(void)
 	};
 	/* Only between hosts is there something to be won: on one, a network is memory. */
 	const bool hosts = getenv("ADSM_CLUSTER_HOSTS");
-	const struct result *results = run_all(ways, N_WAYS);
+	const struct result *results = run_all(configs, N_CONFIGS);
 
 	for (size_t i = 0; results && i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		const size_t ours = rows[i / 2].ours, floor = rows[i / 2].floor;
@@ -232,7 +232,7 @@ static bool measure_exchange(void)
 		char name[48];
 
 		snprintf(name, sizeof(name), "%s, %s nodes, %s", value == LAUNCH ? "launch" : "exchange", nodes,
-			 ways[ours].name);
+			 configs[ours].name);
 		emit(name, &results[ours * (size_t)bench_repeat], median(results, ours, value, NULL),
 		     median(results, floor, value, NULL), value == LAUNCH ? "" :
 		     ours == LAZY && hosts ? "<= 0.33" : rows[i / 2].target);
@@ -242,27 +242,27 @@ static bool measure_exchange(void)
 
 static void measure_tracking(bool stores)
 {
-	enum { OFF, MPROTECT, UFFD, N_WAYS };
-	const struct way ways[N_WAYS] = {
+	enum { OFF, MPROTECT, UFFD, N_CONFIGS };
+	const struct config configs[N_CONFIGS] = {
 		[OFF] = { "not tracked", stores, { { "CLUSTER_NODES", "1" }, { "CLUSTER_TRACKER", "off" } } },
 		[MPROTECT] = { "sigsegv", stores, { { "CLUSTER_NODES", "1" }, { "CLUSTER_TRACKER", "sigsegv" } } },
 		[UFFD] = { "uffd", stores, { { "CLUSTER_NODES", "1" }, { "CLUSTER_TRACKER", "uffd" } } },
 	};
 	static const size_t off = OFF;
 	const uint64_t pages = 2 * ((n_options * sizeof(float) + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE);
-	const struct result *results = run_all(ways, N_WAYS), *of = results;
+	const struct result *results = run_all(configs, N_CONFIGS), *of = results;
 
-	for (size_t way = MPROTECT; results && way < N_WAYS; way++) {
+	for (size_t config = MPROTECT; results && config < N_CONFIGS; config++) {
 		char name[48];
 
-		of = &results[way * (size_t)bench_repeat];
+		of = &results[config * (size_t)bench_repeat];
 		if (of->last[ADSM_CLUSTER_WRITE_FAULTS] != pages || of->last[ADSM_CLUSTER_PAGES_MODIFIED] != pages)
-			bench_die("%s saw %lu writes, of %lu pages", ways[way].name,
+			bench_die("%s saw %lu writes, of %lu pages", configs[config].name,
 				  (unsigned long)of->last[ADSM_CLUSTER_WRITE_FAULTS], (unsigned long)pages);
-		snprintf(name, sizeof(name), "launch, 1 node, %s", ways[way].name);
+		snprintf(name, sizeof(name), "launch, 1 node, %s", configs[config].name);
 		/* Without one there is next to nothing to hold it against. */
 		if (!stores)
-			emit(name, of, median(results, way, LAUNCH, NULL), median(results, OFF, LAUNCH, NULL), "");
+			emit(name, of, median(results, config, LAUNCH, NULL), median(results, OFF, LAUNCH, NULL), "");
 	}
 	if (results && stores)
 		emit("stores, 1 node, what uffd adds", of, median(results, UFFD, LAUNCH, &off),

@@ -59,19 +59,19 @@ static const struct network { const char *name; double latency, overhead, bandwi
 };
 #define N_NETWORKS (sizeof(networks) / sizeof(networks[0]))
 
-static const struct way {
+static const struct config {
 	const char *name;
 	enum adsm_update update;
 	bool paper;			/* broadcasts, and a sum over all pages */
 	double store_us;		/* the first store to a page, twin included where there is one */
-} ways[] = {
+} configs[] = {
 	{ "paper", ADSM_UPDATE_EAGER, true, 5 },
 	{ "paper-lazy", ADSM_UPDATE_THRESHOLD, true, 5 },
 	{ "eager", ADSM_UPDATE_EAGER, false, 1 },
 	{ "lazy", ADSM_UPDATE_LAZY, false, 1 },
 	{ "adaptive", ADSM_UPDATE_ADAPTIVE, false, 1 },
 };
-#define N_WAYS (sizeof(ways) / sizeof(ways[0]))
+#define N_CONFIGS (sizeof(configs) / sizeof(configs[0]))
 
 /* Where a program's time goes, by network, µs. */
 struct times { double control, compute, fetch, plan, exchange; };
@@ -188,7 +188,7 @@ static void free_record(struct record *record)
 /* ---- one cluster */
 
 static struct {
-	const struct way *way;
+	const struct config *config;
 	size_t n;			/* nodes */
 	size_t words;			/* of a set of nodes */
 	/* By page: nodes that have it; nodes that got it unmapped, and have not touched it since. */
@@ -306,12 +306,12 @@ static double collective_us(const struct network *net, const struct traffic *tra
 		all += traffic->all[r];
 		if (traffic->all[r] > most)
 			most = traffic->all[r];
-		if (sim.way->paper && traffic->all[r] > 0)
+		if (sim.config->paper && traffic->all[r] > 0)
 			us += broadcast(net, traffic->all[r]);
 	}
 	if (all <= 0)
 		return 0;
-	return all / COPY + (sim.way->paper ? us : all_gather(net, most, all));
+	return all / COPY + (sim.config->paper ? us : all_gather(net, most, all));
 }
 
 static double pairs_us(const struct network *net, const struct traffic *traffic)
@@ -335,7 +335,7 @@ static double exchange_us(const struct network *net, const struct traffic *traff
 	if (traffic->n_diffs)
 		us += net->latency + traffic->n_diffs * net->overhead + traffic->diffs / net->bandwidth +
 			traffic->diffs / COPY;
-	if (of_kernel && sim.way->paper)
+	if (of_kernel && sim.config->paper)
 		us += all_reduce(net, 2.0 * (double)sim.global) + all_gather(net, 4, 4.0 * (double)sim.n) +
 			all_gather(net, traffic->lists, traffic->lists);
 	return us;
@@ -471,7 +471,7 @@ static void run_block(const struct block *block, unsigned stores, double free_at
 
 		for (unsigned c = 1; c < cores; c++)
 			core = at[c] < at[core] ? c : core;
-		at[core] += block->us * networks[k].slower + stores * sim.way->store_us;
+		at[core] += block->us * networks[k].slower + stores * sim.config->store_us;
 		if (at[core] > part->compute[k])
 			part->compute[k] = at[core];
 	}
@@ -602,7 +602,7 @@ static void run_launch(const struct launch *launch, bool again)
 			memset(sim.writers + sim.wrote[r].v[i].first, 0, sim.wrote[r].v[i].n * sizeof(*sim.writers));
 }
 
-static void simulate(const struct record *record, unsigned times, const struct way *way, size_t n)
+static void simulate(const struct record *record, unsigned times, const struct config *config, size_t n)
 {
 	const size_t pages = record->n_pages;
 
@@ -616,7 +616,7 @@ static void simulate(const struct record *record, unsigned times, const struct w
 	free(sim.wrote);
 	free(sim.segments.v);
 	memset(&sim, 0, sizeof(sim));
-	sim.way = way;
+	sim.config = config;
 	sim.n = n;
 	sim.words = (n + 63) / 64;
 	sim.valid = adsm_node_table(pages * sim.words * sizeof(*sim.valid));
@@ -626,7 +626,7 @@ static void simulate(const struct record *record, unsigned times, const struct w
 	sim.writers = adsm_node_table(pages * sizeof(*sim.writers));
 	sim.wrote = adsm_node_table(n * sizeof(*sim.wrote));
 	adsm_comm.n = (int)n;
-	adsm_plan_start((int)n, pages, way->update, THRESHOLD, PROBE_EVERY);
+	adsm_plan_start((int)n, pages, config->update, THRESHOLD, PROBE_EVERY);
 	for (unsigned k = 0; k < times; k++)
 		for (size_t i = 0; i < record->n; i++)
 			run_launch(&record->launches[i], k);
@@ -643,16 +643,16 @@ static void model(const char *program, const struct record *record, unsigned tim
 {
 	double alone[N_NETWORKS];
 
-	for (size_t w = 0; w < N_WAYS; w++) {
+	for (size_t w = 0; w < N_CONFIGS; w++) {
 		for (size_t n = 1; n <= MAX_NODES; n += n < 8 ? 1 : n) {
-			simulate(record, times, &ways[w], n);
+			simulate(record, times, &configs[w], n);
 			for (size_t k = 0; k < N_NETWORKS; k++) {
 				const struct times *t = &sim.times[k];
 				const struct counts *c = &sim.counts;
 
 				if (n == 1)
 					alone[k] = total(t);
-				printf("%s,%s,%s,%zu,%.3f,%.3f", program, networks[k].name, ways[w].name, n,
+				printf("%s,%s,%s,%zu,%.3f,%.3f", program, networks[k].name, configs[w].name, n,
 				       total(t) / 1e3, alone[k] / total(t));
 				printf(",%.3f,%.3f,%.3f,%.3f,%.3f", t->compute / 1e3, t->control / 1e3, t->fetch / 1e3,
 				       t->plan / 1e3, t->exchange / 1e3);

@@ -139,7 +139,7 @@ static void must_be(unsigned *p, unsigned i, unsigned value, bool there)
 
 /* ---- a life of the device */
 
-enum way { CRASH, KILLED, LOST, STAYS };
+enum failure { CRASH, KILLED, LOST, STAYS };
 
 static unsigned in[N], out[N];
 
@@ -177,9 +177,9 @@ static void kill_device(void)
 		;
 }
 
-static void fail(enum way way)
+static void fail(enum failure failure)
 {
-	bool kernel = way == CRASH || way == STAYS;
+	bool kernel = failure == CRASH || failure == STAYS;
 	unsigned *p, *q, *left, *more, word = 55;
 	bool shared;
 
@@ -202,7 +202,7 @@ static void fail(enum way way)
 
 	if (kernel)
 		launch(crash, p);	/* which may say it already, if that is what ends first */
-	else if (way == LOST)
+	else if (failure == LOST)
 		FAILS(launch(increment, p), "lost");
 	else
 		kill_device();
@@ -225,7 +225,7 @@ static void fail(enum way way)
 	FAILS(release(p), "free");
 	FAILS(release_async(q), "free, some time");
 	FAILS(synchronize(), "synchronize");
-	if (way == STAYS)
+	if (failure == STAYS)
 		FAILS(reset(), "reset");
 	else
 		GOOD(reset(), "reset");
@@ -257,33 +257,33 @@ static void work(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const ways[] = { [CRASH] = "crash", [KILLED] = "killed", [LOST] = "lost",
+	static const char *const names[] = { [CRASH] = "crash", [KILLED] = "killed", [LOST] = "lost",
 					      [STAYS] = "stays" };
 	const struct sigaction action = { .sa_handler = on_signal };
 	const char *mode = argv[1];
-	enum way way = CRASH;
+	enum failure failure = CRASH;
 
 	CHECKF(argc == 2, "%d arguments", argc);
 	runtime = strncmp(mode, "driver-", 7);
-	while (way <= STAYS && strcmp(mode + (runtime ? 0 : 7), ways[way]))
-		way++;
-	CHECKF(way <= STAYS, "it is %s", mode);
+	while (failure <= STAYS && strcmp(mode + (runtime ? 0 : 7), names[failure]))
+		failure++;
+	CHECKF(failure <= STAYS, "it is %s", mode);
 	CHECKF(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
 	for (unsigned i = 0; i < N; i++)
 		in[i] = value(i);
 	printf("%s: at first\n", mode);
 	GOOD(cuInit(0), "init");
 	begin();
-	if (way == STAYS) {
+	if (failure == STAYS) {
 		CUcontext context;
 
-		fail(way);
+		fail(failure);
 		FAILS(cuDevicePrimaryCtxRelease_v2(0), "release");
 		FAILS(cuDevicePrimaryCtxRetain(&context, 0), "retain");
 		return 0;
 	}
-	for (int i = 0; i < (way == LOST ? 1 : 3); i++) {
-		fail(way);
+	for (int i = 0; i < (failure == LOST ? 1 : 3); i++) {
+		fail(failure);
 		begin();
 		work();
 	}

@@ -33,9 +33,9 @@ static int ends[2];
 
 /* ---- ways out of a signal handler */
 
-enum way { SETCONTEXT, BUILTIN, EDITED, SIGLONGJMP, WAYS };
+enum jump_kind { SETCONTEXT, BUILTIN, EDITED, SIGLONGJMP, N_JUMP_KINDS };
 
-static enum way way;
+static enum jump_kind jump_kind;
 static ucontext_t context;
 static void *builtin[5];
 static sigjmp_buf buf;
@@ -61,7 +61,7 @@ static void edit(ucontext_t *interrupted)
 static void jump(int sig, siginfo_t *info, void *interrupted)
 {
 	gone = true;
-	switch (way) {
+	switch (jump_kind) {
 	case SETCONTEXT:
 		setcontext(&context);
 		break;
@@ -89,11 +89,11 @@ static void unblock(void)
 static __attribute__((noinline)) void run_left(void (*call)(void))
 {
 	gone = false;
-	if (way == BUILTIN) {
+	if (jump_kind == BUILTIN) {
 		if (!__builtin_setjmp(builtin))
 			call();
 		unblock();
-	} else if (way == SIGLONGJMP) {
+	} else if (jump_kind == SIGLONGJMP) {
 		if (!sigsetjmp(buf, 1))
 			call();
 	} else {
@@ -321,7 +321,7 @@ static void calls(void)
 
 	handle(jump, 0);
 	open_all();
-	for (way = 0; way < WAYS; way++)
+	for (jump_kind = 0; jump_kind < N_JUMP_KINDS; jump_kind++)
 		for (size_t i = 0; i < 2 * sizeof(blocking) / sizeof(blocking[0]); i++) {
 			if (!can(blocking[i / 2]))
 				continue;
@@ -352,7 +352,7 @@ static void kept(void)
 	handle(jump, 0);
 	open_all();
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, packets));
-	for (way = 0; way < WAYS; way++)
+	for (jump_kind = 0; jump_kind < N_JUMP_KINDS; jump_kind++)
 		for (int both = 0; both < 2; both++) {
 			make();
 			if (both) {
@@ -378,7 +378,7 @@ static void used(void)
 	open_all();
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, packets));
 	to = words(1, 0);
-	for (way = 0; way < WAYS; way++) {
+	for (jump_kind = 0; jump_kind < N_JUMP_KINDS; jump_kind++) {
 		make();
 		increment();
 		check_bytes();
@@ -418,7 +418,7 @@ static void holed(void)
 
 	handle(jump, 0);
 	open_all();
-	for (way = 0; way < WAYS; way++) {
+	for (jump_kind = 0; jump_kind < N_JUMP_KINDS; jump_kind++) {
 		make();
 		s = (struct sender){ .tid = (pid_t)syscall(SYS_gettid), .of = pthread_self(), .before = &waits };
 		atomic_store(&waits, false);
@@ -458,7 +458,7 @@ static void others(void)
 	handle(jump, 0);
 	open_all();
 	CHECK(!sem_init(&left_done, 0, 0) && !sem_init(&end_thread, 0, 0));
-	for (way = 0; way < WAYS; way++)
+	for (jump_kind = 0; jump_kind < N_JUMP_KINDS; jump_kind++)
 		for (int ended = 0; ended < 2; ended++) {
 			make();
 			CHECK(!pthread_create(&thread, NULL, leave_and_sleep, ended ? NULL : &thread));

@@ -207,7 +207,7 @@ static pid_t fork_raw_once(void)
 
 static void fork_raw(void)
 {
-	static pid_t (*const ways[])(void) = { fork_raw_once, _Fork };
+	static pid_t (*const forks[])(void) = { fork_raw_once, _Fork };
 	unsigned *a, *b;
 
 	signal(SIGSEGV, SIG_DFL);
@@ -215,22 +215,22 @@ static void fork_raw(void)
 	b = words(N, 0);
 	increment(a);
 	for (size_t i = 0; i < 2; i++) {
-		pid_t child = ways[i]();
+		pid_t child = forks[i]();
 
 		if (!child) {
 			check_no_part(i ? a : b);
 			_exit(7);
 		}
 		CHECK_EXIT(child, 7);
-		child = ways[i]();
+		child = forks[i]();
 		if (!child) {
 			CHECK_ERROR(adsmInit(), ENOTSUP);
 			check_no_part(a);
 			_exit(7);
 		}
 		CHECK_EXIT(child, 7);
-		check_access_dies(ways[i], touch_read, a);
-		check_access_dies(ways[i], touch_write, b);
+		check_access_dies(forks[i], touch_read, a);
+		check_access_dies(forks[i], touch_write, b);
 	}
 	increment(a);
 	check_words(a, 2);
@@ -422,10 +422,10 @@ static void via_private_vectors(struct order *o)
 	execve("/bin/sh", argv, envp);
 }
 
-static const struct way {
+static const struct exec_call {
 	void (*run)(struct order *order);
 	int code;		/* with the environment given, or the program's own */
-} ways[] = {
+} exec_calls[] = {
 	{ via_execve, 7 }, { via_execv, 6 }, { via_execvp, 6 }, { via_execvpe, 7 }, { via_fexecve, 7 },
 	{ via_execveat, 7 }, { via_execl, 6 }, { via_execlp, 6 }, { via_execle, 7 }, { via_private_vectors, 7 },
 };
@@ -510,13 +510,13 @@ static void exec_shared_args(void)
 	order = make_order();
 	a = words(N, 0);
 	unsetenv("CHOSEN");
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (size_t i = 0; i < sizeof(exec_calls) / sizeof(exec_calls[0]); i++) {
 		int code;
 
 		close_view(order);
-		code = exec_by(ways[i].run, order);
-		if (code != ways[i].code)
-			FAIL("way %zu: exit status %d, not %d", i, code, ways[i].code);
+		code = exec_by(exec_calls[i].run, order);
+		if (code != exec_calls[i].code)
+			FAIL("exec call %zu: exit status %d, not %d", i, code, exec_calls[i].code);
 	}
 	/* The program's own environment may lie there too. */
 	putenv(order->env);

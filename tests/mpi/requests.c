@@ -348,20 +348,20 @@ static int test_some(int n)
 	return MPI_Testsome(n, list, &done, indices, statuses);
 }
 
-static const struct way {
+static const struct completion {
 	const char *name;
 	int (*learn)(int n);
 	int most;			/* requests that it learns of */
-} ways[] = {
+} completions[] = {
 	{ "Wait", wait_one, 1 }, { "Test", test_one, 1 }, { "Waitany", wait_any, 1 }, { "Testany", test_any, 1 },
 	{ "Waitall", wait_all, N }, { "Testall", test_all, N }, { "Waitsome", wait_some, N },
 	{ "Testsome", test_some, N },
 };
-#define N_WAYS (sizeof(ways) / sizeof(ways[0]))
+#define N_COMPLETIONS (sizeof(completions) / sizeof(completions[0]))
 
 /* ---- cases */
 
-static const struct way *way;
+static const struct completion *completion;
 
 static void receive(int slot, int n, enum fate fate)
 {
@@ -379,14 +379,14 @@ static void receive_again(int slot, int n, enum fate fate)
 
 static void lent(int slot)
 {
-	CHECKF(loans[slot].lent, "%s: slot %d: %zu bytes have come too early", way->name, slot,
+	CHECKF(loans[slot].lent, "%s: slot %d: %zu bytes have come too early", completion->name, slot,
 	       loans[slot].delivered);
 }
 
 static void ended(int slot, size_t n)
 {
 	CHECKF(!loans[slot].lent && loans[slot].n_ends == 1 && loans[slot].delivered == n,
-	       "%s: slot %d: %s, ended %d times with %zu bytes, not once with %zu", way->name, slot,
+	       "%s: slot %d: %s, ended %d times with %zu bytes, not once with %zu", completion->name, slot,
 	       loans[slot].lent ? "lent" : "not lent", loans[slot].n_ends, loans[slot].delivered, n);
 }
 
@@ -428,10 +428,10 @@ static void test_reuse(void (*more)(void))
 	receive(0, 20, COMES);
 	receive(1, 30, COMES);
 	meanwhile = more;
-	CHECK_EQ(way->learn(2), MPI_SUCCESS);
+	CHECK_EQ(completion->learn(2), MPI_SUCCESS);
 	CHECK(!meanwhile);
 	ended(0, 20);
-	if (way->most > 1)
+	if (completion->most > 1)
 		ended(1, 30);
 	lent(4);
 	lent(5);
@@ -448,11 +448,11 @@ static void test_failure(void)
 	CHECK_EQ(MPI_Startall(2, &list[2]), MPI_SUCCESS);
 	meanwhile = receive_more;
 	failure = MPI_ERR_OTHER;
-	CHECK_EQ(way->learn(4), MPI_ERR_OTHER);
+	CHECK_EQ(completion->learn(4), MPI_ERR_OTHER);
 	failure = 0;
 	ended(0, 0);
 	lent(1);
-	if (way->most > 1)
+	if (completion->most > 1)
 		ended(2, 0);
 	lent(3);
 	lent(4);
@@ -463,17 +463,17 @@ static void test_failure(void)
 /* Some of several have failed, or the one that is over. */
 static void test_in_status(void)
 {
-	int error = way->most > 1 ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE;
+	int error = completion->most > 1 ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE;
 
 	receive(0, 20, BROKEN);
 	receive(1, 30, COMES);
 	receive(2, 40, LATE);
 	receive_again(3, 50, BROKEN);
 	CHECK_EQ(MPI_Start(&list[3]), MPI_SUCCESS);
-	CHECK_EQ(way->learn(4), error);
+	CHECK_EQ(completion->learn(4), error);
 	ended(0, 0);
 	lent(2);
-	if (way->most > 1) {
+	if (completion->most > 1) {
 		ended(1, 30);
 		ended(3, 0);
 	}
@@ -483,7 +483,7 @@ static void test_in_status(void)
 /* A start that fails leaves nothing lent. */
 static void test_start(void)
 {
-	way = &(struct way){ .name = "Start" };
+	completion = &(struct completion){ .name = "Start" };
 	receive_again(0, 20, COMES);
 	receive_again(1, 30, COMES);
 	failure = MPI_ERR_OTHER;
@@ -500,7 +500,7 @@ static void test_given_up(void)
 {
 	MPI_Request freed;
 
-	way = &(struct way){ .name = "Request_free" };
+	completion = &(struct completion){ .name = "Request_free" };
 	receive(0, 20, LATE);
 	receive(1, 30, COMES);
 	freed = list[0];
@@ -522,7 +522,7 @@ int main(void)
 {
 	for (int i = 0; i < N; i++)
 		list[i] = MPI_REQUEST_NULL;
-	for (way = ways; way < ways + N_WAYS; way++) {
+	for (completion = completions; completion < completions + N_COMPLETIONS; completion++) {
 		test_reuse(receive_more);
 		test_reuse(receive_more_again);
 		test_failure();

@@ -16,9 +16,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum way { SIGLONGJMP, LONGJMP, THROW, SETCONTEXT, BUILTIN, EDITED, WAYS };
+enum jump { SIGLONGJMP, LONGJMP, THROW, SETCONTEXT, BUILTIN, EDITED, N_JUMPS };
 
-#define SAFE_WAYS 3		/* so many of them AddressSanitizer knows of, in its record of what is on the stack */
+#define N_SAFE_JUMPS 3		/* AddressSanitizer knows these, in its record of what is on the stack */
 #define STACK_SIZE 65536
 
 /* Where there is a C++ compiler: throw.cpp. */
@@ -28,7 +28,7 @@ void model_throws(void) __attribute__((weak));
 static _Thread_local struct {
 	volatile sig_atomic_t armed;
 	volatile bool gone;
-	volatile enum way way;
+	volatile enum jump jump;
 	sigjmp_buf buf;
 	void *builtin[5];
 	ucontext_t context;
@@ -59,7 +59,7 @@ static void on_leave(int sig, siginfo_t *info, void *interrupted)
 		return;
 	out.armed = 0;
 	out.gone = true;
-	switch (out.way) {
+	switch (out.jump) {
 	case SIGLONGJMP:
 		siglongjmp(out.buf, 1);
 	case LONGJMP:
@@ -115,16 +115,16 @@ void send_out(struct worker *worker, unsigned n_left)
 	}
 }
 
-static enum way any_way(void)
+static enum jump any_jump(void)
 {
-	const enum way way = (enum way)draw(WITH_ASAN ? SAFE_WAYS : WAYS);
+	const enum jump jump = (enum jump)draw(WITH_ASAN ? N_SAFE_JUMPS : N_JUMPS);
 
-	return way == THROW && !model_throws ? SIGLONGJMP : way;
+	return jump == THROW && !model_throws ? SIGLONGJMP : jump;
 }
 
 static __attribute__((noinline)) void go_in(void (*call)(void *), void *arg)
 {
-	switch (out.way) {
+	switch (out.jump) {
 	case SIGLONGJMP:
 		if (!sigsetjmp(out.buf, 1))
 			call(arg);
@@ -148,20 +148,20 @@ static __attribute__((noinline)) void go_in(void (*call)(void *), void *arg)
 }
 
 /* Run @call, which waits until the thread is sent out of it. */
-static void run_left(enum way way, void (*call)(void *), void *arg)
+static void run_left(enum jump jump, void (*call)(void *), void *arg)
 {
 	sigset_t set, old;
 
 	sigemptyset(&set);
 	sigaddset(&set, LEAVE_SIGNAL);
 	CHECK(!pthread_sigmask(SIG_UNBLOCK, &set, &old));
-	out.way = way;
+	out.jump = jump;
 	out.gone = false;
 	go_in(call, arg);
 	CHECK(out.gone);
 	CHECK(!pthread_sigmask(SIG_SETMASK, &old, NULL));
 	/* Of other jumps the library learns now. */
-	if (way == BUILTIN || way == EDITED)
+	if (jump == BUILTIN || jump == EDITED)
 		sync_all();
 	atomic_fetch_add(&me->n_left, 1);
 }
@@ -202,7 +202,7 @@ void leave_late(const struct spot *s)
 {
 	struct wait w = { .spot = s, .channel = CHANNEL_PIPE, .call = draw(2) };
 
-	run_left(any_way(), wait_in, &w);
+	run_left(any_jump(), wait_in, &w);
 }
 
 /* Of @sent bytes some have come, and nobody knows which. */
@@ -232,7 +232,7 @@ void leave_call(void)
 	const struct request request = { .leaves = me, .n_left = atomic_load(&me->n_left) + 1 };
 	const struct spot s = any_spot(SPOT_MAX);
 	struct wait w = { .spot = &s, .channel = CHANNEL_PIPE + (enum channel)draw(3) };
-	const enum way way = any_way();
+	const enum jump jump = any_jump();
 	const size_t sent = w.channel == CHANNEL_STREAM && s.size > 1 && draw(2) ? draw(s.size - 1) + 1 : 0;
 
 	w.call = draw(w.channel == CHANNEL_PIPE ? 2 : 4);
@@ -242,9 +242,9 @@ void leave_call(void)
 		make_bytes(buffer, sent, draw_from(&me->state));
 		CHECK_EQ(write(me->out[CHANNEL_STREAM], buffer, sent), sent);
 	}
-	note("left", &s, (unsigned)way);
+	note("left", &s, (unsigned)jump);
 	CHECK_EQ(write(requests[1], &request, sizeof(request)), sizeof(request));
-	run_left(way, wait_in, &w);
+	run_left(jump, wait_in, &w);
 	if (sent)
 		see_what_came(&s, sent);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/net/doorbell.h - a word of memory that wakes a node. Nodes on one machine share their words, and ring the word of a
- * node after they have sent something to it: MPI itself can only be polled.
+ * node/net/doorbell.h - a word of memory that wakes a node. Nodes on one machine share their words, and ring the word
+ * of a node after they have sent something to it: MPI itself can only be polled.
  */
 #pragma once
 
