@@ -32,12 +32,14 @@ void adsm_crash_alone(void)
 {
 }
 
-void adsm_task_tell_stopped(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), char ret_text[ADSM_PROCESS_TEXT])
+void adsm_task_describe_stopped(uint32_t n, struct adsm_task_state (*state_of)(uint32_t worker),
+				char ret_text[ADSM_PROCESS_TEXT])
 {
 	*ret_text = '\0';
 }
 
-void adsm_task_tell_barrier(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), char ret_text[ADSM_PROCESS_TEXT])
+void adsm_task_describe_barrier(uint32_t n, struct adsm_task_state (*state_of)(uint32_t worker),
+				char ret_text[ADSM_PROCESS_TEXT])
 {
 	*ret_text = '\0';
 }

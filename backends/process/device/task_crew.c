@@ -175,25 +175,25 @@ _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const
 	adsm_task_leave(self);
 }
 
-static struct adsm_task_seen see(uint32_t worker)
+static struct adsm_task_state state_of(uint32_t worker)
 {
 	const struct adsm_task_thread *thread = adsm_task_threads[worker];
-	struct adsm_task_seen seen = { .waits_for = atomic_load(&thread->waits_for) };
+	struct adsm_task_state state = { .waits_for = atomic_load(&thread->waits_for) };
 
-	if (seen.waits_for < ADSM_TASK_LOCKS_MAX)
-		seen.holder = atomic_load(atomic_load(&thread->lock_word)) & ADSM_TASK_OWNER;
-	return seen;
+	if (state.waits_for < ADSM_TASK_LOCKS_MAX)
+		state.holder = atomic_load(atomic_load(&thread->lock_word)) & ADSM_TASK_OWNER;
+	return state;
 }
 
-void adsm_task_tell_deadlock(uint32_t n, struct adsm_task_seen (*its_see)(uint32_t worker),
-			     char ret_text[ADSM_PROCESS_TEXT])
+void adsm_task_describe_deadlock(uint32_t n, struct adsm_task_state (*its_state_of)(uint32_t worker),
+				 char ret_text[ADSM_PROCESS_TEXT])
 {
 	char text[ADSM_PROCESS_TEXT];
 	uint32_t i = 0;
 
-	while (i < n && its_see(i).waits_for >= ADSM_TASK_LOCKS_MAX)
+	while (i < n && its_state_of(i).waits_for >= ADSM_TASK_LOCKS_MAX)
 		i++;
-	(i < n ? adsm_task_tell_stopped : adsm_task_tell_barrier)(n, its_see, text);
+	(i < n ? adsm_task_describe_stopped : adsm_task_describe_barrier)(n, its_state_of, text);
 	adsm_format(ret_text, ADSM_PROCESS_TEXT, "deadlock: %s", text);
 }
 
@@ -201,7 +201,7 @@ void adsm_task_fail_waiting(int error, const char *text)
 {
 	char stopped[ADSM_PROCESS_TEXT];
 
-	adsm_task_tell_stopped(adsm_task.n, see, stopped);
+	adsm_task_describe_stopped(adsm_task.n, state_of, stopped);
 	adsm_task_fail(error, "%s%s%s", text, *stopped ? ", " : "", stopped);
 }
 
@@ -209,7 +209,7 @@ static void fail_deadlock(void)
 {
 	char text[ADSM_PROCESS_TEXT];
 
-	adsm_task_tell_deadlock(adsm_task.n, see, text);
+	adsm_task_describe_deadlock(adsm_task.n, state_of, text);
 	adsm_task_fail(-EDEADLK, "%s", text);
 }
 

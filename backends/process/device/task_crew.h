@@ -65,8 +65,8 @@ _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const
 #define ADSM_TASK_GIVES_FREE "releases lock %u, which no worker holds"
 #define ADSM_TASK_FREES "frees %p, which is not memory allocated by ADSM_TASK_ALLOC"
 /* Explain a deadlock: none of the @n workers can continue. */
-void adsm_task_tell_deadlock(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
-			     char ret_text[ADSM_PROCESS_TEXT]);
+void adsm_task_describe_deadlock(uint32_t n, struct adsm_task_state (*state_of)(uint32_t worker),
+				 char ret_text[ADSM_PROCESS_TEXT]);
 /* As adsm_task_fail(), for a worker that waits for something outside the task. The text lists stopped workers, too. */
 void adsm_task_fail_waiting(int error, const char *text);
 /* Wait until the thread that lets the task fail has woken all workers. */

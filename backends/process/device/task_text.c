@@ -7,13 +7,13 @@
 #define TOLD 4				/* maximum number of waits for locks that the text lists */
 
 /* Count the workers that are in this state, and find the first one. */
-static uint32_t count_waiting(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), uint32_t what,
+static uint32_t count_waiting(uint32_t n, struct adsm_task_state (*state_of)(uint32_t worker), uint32_t what,
 			      uint32_t *ret_first)
 {
 	uint32_t n_found = 0;
 
 	for (uint32_t i = n; i-- > 0; ) {
-		if (see(i).waits_for == what) {
+		if (state_of(i).waits_for == what) {
 			*ret_first = i;
 			n_found++;
 		}
@@ -21,46 +21,46 @@ static uint32_t count_waiting(uint32_t n, struct adsm_task_seen (*see)(uint32_t 
 	return n_found;
 }
 
-void adsm_task_tell_stopped(uint32_t n_workers, struct adsm_task_seen (*see)(uint32_t worker),
-			    char text[ADSM_PROCESS_TEXT])
+void adsm_task_describe_stopped(uint32_t n_workers, struct adsm_task_state (*state_of)(uint32_t worker),
+				char text[ADSM_PROCESS_TEXT])
 {
 	uint32_t n_locks = 0, told = 0, n_found, first;
 	int n = 0;
 
 	*text = '\0';
 	for (uint32_t i = 0; i < n_workers; i++) {
-		const struct adsm_task_seen seen = see(i);
+		const struct adsm_task_state state = state_of(i);
 
-		if (seen.waits_for >= ADSM_TASK_LOCKS_MAX)
+		if (state.waits_for >= ADSM_TASK_LOCKS_MAX)
 			continue;
 		n_locks++;
-		if (!seen.holder || told == TOLD)
+		if (!state.holder || told == TOLD)
 			continue;
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n,
 			      "%sworker %u waits for lock %u, which worker %u holds", told ? ", " : "", i,
-			      seen.waits_for, seen.holder - 1);
+			      state.waits_for, state.holder - 1);
 		told++;
 	}
 	if (n_locks > told)
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u more wait for locks", n ? ", " : "",
 			      n_locks - told);
-	n_found = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &first);
+	n_found = count_waiting(n_workers, state_of, ADSM_TASK_AT_BARRIER, &first);
 	if (n_found)
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u%s at the barrier", n ? ", " : "",
 			      first, n_found > 1 ? " and others wait" : " waits");
-	n_found = count_waiting(n_workers, see, ADSM_TASK_ENDED, &first);
+	n_found = count_waiting(n_workers, state_of, ADSM_TASK_ENDED, &first);
 	if (n_found)
 		snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u of %u have ended", n ? ", " : "", n_found,
 			 n_workers);
 }
 
-void adsm_task_tell_barrier(uint32_t n_workers, struct adsm_task_seen (*see)(uint32_t worker),
-			    char text[ADSM_PROCESS_TEXT])
+void adsm_task_describe_barrier(uint32_t n_workers, struct adsm_task_state (*state_of)(uint32_t worker),
+				char text[ADSM_PROCESS_TEXT])
 {
 	uint32_t waits = 0, ended = 0;
-	const uint32_t n = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &waits);
+	const uint32_t n = count_waiting(n_workers, state_of, ADSM_TASK_AT_BARRIER, &waits);
 
-	count_waiting(n_workers, see, ADSM_TASK_ENDED, &ended);
+	count_waiting(n_workers, state_of, ADSM_TASK_ENDED, &ended);
 	snprintf(text, ADSM_PROCESS_TEXT, "worker %u%s at the barrier, %u of %u in all, but worker %u has ended and "
 		 "will not reach it", waits, n > 1 ? " and others wait" : " waits", n, n_workers, ended);
 }

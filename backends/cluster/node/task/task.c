@@ -398,15 +398,15 @@ static void write_back(int status, struct adsm_cluster_shared *shared)
 			write_page(task.filled[i], shared);
 }
 
-static struct adsm_task_seen see(uint32_t worker)
+static struct adsm_task_state state_of(uint32_t worker)
 {
-	struct adsm_task_seen seen = { .waits_for = task.left[worker].waits_for };
+	struct adsm_task_state state = { .waits_for = task.left[worker].waits_for };
 
-	for (uint32_t i = 0; i < task.begin.n_workers && seen.waits_for < ADSM_TASK_LOCKS_MAX && !seen.holder; i++)
+	for (uint32_t i = 0; i < task.begin.n_workers && state.waits_for < ADSM_TASK_LOCKS_MAX && !state.holder; i++)
 		for (uint32_t k = 0; k < task.left[i].n_locks; k++)
-			if (task.left[i].locks[k] == seen.waits_for)
-				seen.holder = i + 1;
-	return seen;
+			if (task.left[i].locks[k] == state.waits_for)
+				state.holder = i + 1;
+	return state;
 }
 
 /* A worker has released a lock that it does not hold. Name the worker that holds it, if there is one. */
@@ -416,7 +416,7 @@ static void say_owner(char ret_text[ADSM_PROCESS_TEXT])
 
 	while (worker < task.begin.n_workers && !task.left[worker].gives_back)
 		worker++;
-	holder = worker < task.begin.n_workers ? see(worker).holder : 0;
+	holder = worker < task.begin.n_workers ? state_of(worker).holder : 0;
 	if (holder)
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': worker %u " ADSM_TASK_GIVES, task.launch.name,
 			    worker, task.left[worker].waits_for, holder - 1);
@@ -427,7 +427,7 @@ static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 	char text[ADSM_PROCESS_TEXT];
 
 	if (status == -EDEADLK)
-		adsm_task_tell_deadlock(task.begin.n_workers, see, text);
+		adsm_task_describe_deadlock(task.begin.n_workers, state_of, text);
 	else
 		adsm_format(text, sizeof(text), "%s", strerror(-status));
 	if (task.sum.error)

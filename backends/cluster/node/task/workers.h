@@ -44,7 +44,7 @@ bool adsm_workers_done(void);
 int adsm_workers_result(const char **ret_text);
 /* The state of worker @i of this node, from 0, when it left the task or ended. */
 struct adsm_worker_left {
-	uint32_t waits_for;		/* as in struct adsm_task_seen: what it waited for */
+	uint32_t waits_for;		/* as in struct adsm_task_state: what it waited for */
 	uint32_t gives_back;		/* 1: it released the lock waits_for without holding it */
 	uint32_t n_locks, locks[6];	/* number of locks it held, and the first of them */
 };
