@@ -20,7 +20,7 @@
 #include "process/device/diff.h"
 #include "process/device/task_crew.h"
 #include "cluster/node/net/runs.h"
-#include "seen.h"
+#include "record.h"
 #include "cluster/node/hcrc/virtual.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ struct done {
 	uint64_t ns;			/* duration of the node's part */
 	struct adsm_task_costs costs;
 	struct adsm_worker_left left[ADSM_HCRC_WORKERS_MAX];
-};					/* if the task is counted, a struct adsm_seen follows */
+};					/* if the task is counted, a struct adsm_node_record follows */
 
 static struct {
 	const struct adsm_node_words *words;
@@ -158,7 +158,7 @@ static void begin_pages(void)
 	if (!ret && task.begin.counted)
 		ret = adsm_hcrc_sharing_begin(n, config.page_size);
 	if (!ret && task.begin.counted && !adsm_comm.rank)
-		ret = adsm_seen_begin(task.record, n);
+		ret = adsm_node_record_begin(task.record, n);
 	if (ret)
 		adsm_comm_fail("the tables for the pages of a task cannot be allocated: %s", strerror(-ret));
 }
@@ -169,7 +169,7 @@ static void end_pages(void)
 	adsm_hcrc_sharing_end();
 	if (adsm_comm.rank)
 		return;
-	adsm_seen_end();
+	adsm_node_record_end();
 	munmap(task.original, task.size);
 	munmap(task.is_filled, n_all_pages());
 	munmap(task.filled, n_all_pages() * sizeof(*task.filled));
@@ -198,7 +198,7 @@ static void begin_part(const uint8_t *args)
 	task.running = true;
 }
 
-static void end_part(struct done *ret_done, struct adsm_seen *ret_seen)
+static void end_part(struct done *ret_done, struct adsm_node_record *ret_record)
 {
 	const char *text;
 	uint32_t first, n = interval(adsm_comm.rank, &first);
@@ -212,7 +212,7 @@ static void end_part(struct done *ret_done, struct adsm_seen *ret_seen)
 	ret_done->costs.hcrc = adsm_hcrc_node_counts();
 	adsm_workers_counts(&ret_done->costs.workers);
 	if (task.begin.counted)
-		*ret_seen = adsm_seen_here(task.start_ns, n, n_all_pages());
+		*ret_record = adsm_node_record_here(task.start_ns, n, n_all_pages());
 	task.running = false;
 }
 
@@ -250,14 +250,14 @@ static void begin_letter(struct adsm_letter *letter)
 static void send_done(void)
 {
 	static struct adsm_pack out;
-	struct adsm_seen seen = { .n_waits = 0 };
+	struct adsm_node_record record = { .n_waits = 0 };
 	struct done done;
 
-	end_part(&done, &seen);
+	end_part(&done, &record);
 	out.n = 0;
 	adsm_pack_put(&out, &done, sizeof(done), 8);
 	if (task.begin.counted)
-		adsm_seen_pack(&out, &seen);
+		adsm_node_record_pack(&out, &record);
 	adsm_hcrc_node_finish();
 	end_pages();
 	adsm_comm_send(0, ADSM_TAG_TASK_DONE, out.data, out.n);
@@ -281,7 +281,7 @@ bool adsm_node_task_look(bool *ret_found)
 /* ---- node 0 */
 
 /* Combine the results of the nodes. The first error counts. */
-static void add_done(int rank, const struct done *done, const struct adsm_seen *seen)
+static void add_done(int rank, const struct done *done, const struct adsm_node_record *record)
 {
 	struct done *sum = &task.sum;
 	uint64_t *counts = (uint64_t *)&sum->costs;
@@ -298,7 +298,7 @@ static void add_done(int rank, const struct done *done, const struct adsm_seen *
 	for (size_t i = 0; i < sizeof(sum->costs) / sizeof(*counts); i++)
 		counts[i] += more[i];
 	if (task.begin.counted)
-		adsm_seen_add(rank, first, task.parts[rank].start_ns - seen->start_ns, seen);
+		adsm_node_record_add(rank, first, task.parts[rank].start_ns - record->start_ns, record);
 	task.n_done++;
 }
 
@@ -306,11 +306,11 @@ static void note_done(const struct adsm_letter *letter)
 {
 	size_t at = 0;
 	const struct done *done = adsm_pack_take(letter, &at, sizeof(*done), 8);
-	struct adsm_seen seen = { .n_waits = 0 };
+	struct adsm_node_record record = { .n_waits = 0 };
 
 	if (task.begin.counted)
-		seen = adsm_seen_unpack(letter, &at);
-	add_done(letter->from, done, &seen);
+		record = adsm_node_record_unpack(letter, &at);
+	add_done(letter->from, done, &record);
 }
 
 bool adsm_node_task_letter(struct adsm_letter *letter)
@@ -359,11 +359,11 @@ static int wait_for_all(void (*look)(void))
 		found |= adsm_hcrc_node_look();
 		look();
 		if (!ended && has_ended(&status)) {
-			struct adsm_seen seen = { .n_waits = 0 };
+			struct adsm_node_record record = { .n_waits = 0 };
 			struct done done;
 
-			end_part(&done, &seen);
-			add_done(0, &done, &seen);
+			end_part(&done, &record);
+			add_done(0, &done, &record);
 			ended = found = true;
 		}
 		check_time(status);
@@ -448,8 +448,8 @@ static void tell_sharing(struct adsm_cluster_shared *shared)
 	};
 	uint32_t worst;
 	struct adsm_sharing_call call = {
-		.task = task.launch.name, .page = page, .worst = adsm_seen_worst(&worst), .args = task.launch.args,
-		.n_args = task.slot.n_args, .base = memory.begin, .size = memory.end - memory.begin,
+		.task = task.launch.name, .page = page, .worst = adsm_node_record_worst(&worst),
+		.args = task.launch.args, .n_args = task.slot.n_args, .base = memory.begin, .size = memory.end - memory.begin,
 	};
 
 	call.worst.address = adsm_hcrc_address(&memory, worst, (uint32_t)page);
