@@ -16,7 +16,7 @@
 struct wrap_device {
 	struct adsm_device base;
 	struct adsm_device *inner;
-	_Atomic uint64_t seen[ADSM_N_QUEUES];	/* the last event that was reported as complete */
+	_Atomic uint64_t last_complete[ADSM_N_QUEUES];	/* the last event that was reported as complete */
 };
 
 struct wrap_memory {
@@ -41,12 +41,12 @@ static const struct adsm_backend *inner;
 #define trace(...) \
 	do { if (adsm_wrap_plan.trace) adsm_log_write(ADSM_LOG_INFO, "wrap: " __VA_ARGS__); } while (0)
 
-static struct adsm_device *inside(struct adsm_device *device)
+static struct adsm_device *inner_of(struct adsm_device *device)
 {
 	return ((struct wrap_device *)device)->inner;
 }
 
-static struct adsm_memory *inside_memory(struct adsm_memory *memory)
+static struct adsm_memory *inner_memory_of(struct adsm_memory *memory)
 {
 	return memory ? ((struct wrap_memory *)memory)->inner : NULL;
 }
@@ -99,15 +99,15 @@ static void wrap_close(struct adsm_device *device)
 	if (!device)
 		return;
 	trace("close(%s)", device->name);
-	inner->close(inside(device));
+	inner->close(inner_of(device));
 	free(device);
 }
 
 static void wrap_end(struct adsm_device *device, const char *why, bool wait)
 {
 	trace("end(%s, '%s', %d)", device->name, why, wait);
-	inner->driver->end(inside(device), why, wait);
-	atomic_store(&device->lost, atomic_load(&inside(device)->lost));
+	inner->driver->end(inner_of(device), why, wait);
+	atomic_store(&device->lost, atomic_load(&inner_of(device)->lost));
 }
 
 /* Finish alloc() and memory_adopt(). */
@@ -131,7 +131,7 @@ static int wrap_alloc(struct adsm_device *device, size_t size, uint64_t wanted,
 
 	if (!ret) {
 		memory = calloc(1, sizeof(*memory));
-		ret = memory ? inner->alloc(inside(device), size, wanted, &memory->inner) : -ENOMEM;
+		ret = memory ? inner->alloc(inner_of(device), size, wanted, &memory->inner) : -ENOMEM;
 	}
 	trace("alloc(%zu at %lx) = %d", size, (unsigned long)wanted, ret);
 	return give_memory(device, ret, memory, ret_memory);
@@ -142,11 +142,11 @@ static void wrap_free(struct adsm_memory *memory)
 	if (!memory)
 		return;
 	trace("free(%zu at %lx)", memory->size, (unsigned long)memory->address);
-	inner->free(inside_memory(memory));
+	inner->free(inner_memory_of(memory));
 	free(memory);
 }
 
-FORWARD(uint64_t, memory_free, memory_free, (struct adsm_device *device), inside(device))
+FORWARD(uint64_t, memory_free, memory_free, (struct adsm_device *device), inner_of(device))
 
 static int wrap_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			  struct adsm_device_event *ret_event)
@@ -154,7 +154,7 @@ static int wrap_to_device(struct adsm_memory *dst, size_t offset, const void *sr
 	int ret = adsm_wrap_step(OP_TO_DEVICE);
 
 	if (!ret)
-		ret = inner->to_device(inside_memory(dst), offset, src, size, ret_event);
+		ret = inner->to_device(inner_memory_of(dst), offset, src, size, ret_event);
 	trace("to_device(%lx + %zu, from %p, %zu bytes%s) = %d", (unsigned long)dst->address, offset, src,
 	      size, ret_event ? ", queued" : "", ret);
 	trace_event("it", ret, ret_event);
@@ -167,7 +167,7 @@ static int wrap_to_host(void *dst, struct adsm_memory *src, size_t offset, size_
 	int ret = adsm_wrap_step(OP_TO_HOST);
 
 	if (!ret)
-		ret = inner->to_host(dst, inside_memory(src), offset, size, ret_event);
+		ret = inner->to_host(dst, inner_memory_of(src), offset, size, ret_event);
 	trace("to_host(%p, from %lx + %zu, %zu bytes%s) = %d", dst, (unsigned long)src->address, offset, size,
 	      ret_event ? ", queued" : "", ret);
 	trace_event("it", ret, ret_event);
@@ -180,7 +180,7 @@ static int wrap_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_mem
 	int ret = adsm_wrap_step(OP_COPY);
 
 	if (!ret)
-		ret = inner->copy(inside_memory(dst), dst_offset, inside_memory(src), src_offset, size,
+		ret = inner->copy(inner_memory_of(dst), dst_offset, inner_memory_of(src), src_offset, size,
 				  ret_event);
 	trace("copy(%lx + %zu, from %lx + %zu, %zu bytes%s) = %d", (unsigned long)dst->address, dst_offset,
 	      (unsigned long)src->address, src_offset, size, ret_event ? ", queued" : "", ret);
@@ -194,7 +194,7 @@ static int wrap_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size
 	int ret = adsm_wrap_step(OP_FILL);
 
 	if (!ret)
-		ret = inner->fill(inside_memory(dst), offset, value, size, ret_event);
+		ret = inner->fill(inner_memory_of(dst), offset, value, size, ret_event);
 	trace("fill(%lx + %zu, with %u, %zu bytes%s) = %d", (unsigned long)dst->address, offset, value, size,
 	      ret_event ? ", queued" : "", ret);
 	trace_event("it", ret, ret_event);
@@ -221,7 +221,7 @@ static int wrap_module_load(struct adsm_device *device, const struct adsm_image 
 
 	if (!ret) {
 		code = calloc(1, sizeof(*code));
-		ret = code ? inner->module_load(inside(device), image, &code->inner) : -ENOMEM;
+		ret = code ? inner->module_load(inner_of(device), image, &code->inner) : -ENOMEM;
 	}
 	trace("module_load(%zu bytes) = %d", image->size, ret);
 	return give_code(device, ret, code, ret_code);
@@ -230,7 +230,7 @@ static int wrap_module_load(struct adsm_device *device, const struct adsm_image 
 static int wrap_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code)
 {
 	struct wrap_code *code = calloc(1, sizeof(*code));
-	int ret = code ? inner->driver->kernel_adopt(inside(device), kernel, &code->inner) : -ENOMEM;
+	int ret = code ? inner->driver->kernel_adopt(inner_of(device), kernel, &code->inner) : -ENOMEM;
 
 	trace("kernel_adopt(%p) = %d", kernel, ret);
 	return give_code(device, ret, code, ret_code);
@@ -242,28 +242,29 @@ FORWARD(int, kernel_params, kernel_params,
 	(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max),
 	((struct wrap_entry *)entry)->inner, ret_params, max)
 FORWARD(int, native, driver->native, (struct adsm_device *device, struct adsm_native *ret_native),
-	inside(device), ret_native)
+	inner_of(device), ret_native)
 FORWARD(int, native_memory, driver->native_memory, (struct adsm_memory *memory, void **ret_handle),
-	inside_memory(memory), ret_handle)
+	inner_memory_of(memory), ret_handle)
 FORWARD(int, use_context, driver->use_context, (void *context, void *device), context, device)
 
 static int wrap_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			     struct adsm_memory **ret_memory)
 {
 	struct wrap_memory *memory = calloc(1, sizeof(*memory));
-	int ret = memory ? inner->driver->memory_adopt(inside(device), address, size, wanted, &memory->inner) : -ENOMEM;
+	int ret = memory ? inner->driver->memory_adopt(inner_of(device), address, size, wanted, &memory->inner) :
+		-ENOMEM;
 
 	trace("memory_adopt(%zu at %lx) = %d", size, (unsigned long)address, ret);
 	return give_memory(device, ret, memory, ret_memory);
 }
 
 FORWARD(int, queue_follow, driver->queue_follow, (struct adsm_device *device, void *queue),
-	inside(device), queue)
+	inner_of(device), queue)
 
 static int wrap_queue_join(struct adsm_device *device, void *const *queues, size_t n,
 			   struct adsm_device_event *ret_event)
 {
-	int ret = inner->driver->queue_join(inside(device), queues, n, ret_event);
+	int ret = inner->driver->queue_join(inner_of(device), queues, n, ret_event);
 
 	trace("queue_join(%zu queues) = %d", n, ret);
 	trace_event("it", ret, ret_event);
@@ -318,10 +319,10 @@ static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launc
 		for (size_t i = 0; i < launch->n_args; i++) {
 			args[i] = launch->args[i];
 			if (args[i].kind == ADSM_LAUNCH_POINTER)
-				args[i].memory = inside_memory(args[i].memory);
+				args[i].memory = inner_memory_of(args[i].memory);
 		}
 		through.args = args;
-		through.expected.memory = inside_memory(launch->expected.memory);
+		through.expected.memory = inner_memory_of(launch->expected.memory);
 		ret = inner->launch(((struct wrap_entry *)entry)->inner, &through, ret_event);
 	}
 	trace("launch(%s, grid %u %u %u, block %u %u %u, blocks %lu + %lu, %zu arguments) = %d", launch->name,
@@ -333,17 +334,17 @@ static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launc
 }
 
 /* Was the event not reported as complete before the device was lost? */
-static bool never_told(struct wrap_device *device, struct adsm_device_event event)
+static bool not_reported(struct wrap_device *device, struct adsm_device_event event)
 {
-	return adsm_wrap_is_lost() && event.seq > atomic_load(&device->seen[event.queue]);
+	return adsm_wrap_is_lost() && event.seq > atomic_load(&device->last_complete[event.queue]);
 }
 
-static void tell(struct wrap_device *device, struct adsm_device_event event)
+static void note_complete(struct wrap_device *device, struct adsm_device_event event)
 {
-	uint64_t seen = atomic_load(&device->seen[event.queue]);
+	uint64_t last = atomic_load(&device->last_complete[event.queue]);
 
-	while (seen < event.seq &&
-	       !atomic_compare_exchange_weak(&device->seen[event.queue], &seen, event.seq))
+	while (last < event.seq &&
+	       !atomic_compare_exchange_weak(&device->last_complete[event.queue], &last, event.seq))
 		;
 }
 
@@ -352,14 +353,14 @@ static int wrap_event_query(struct adsm_device *base, struct adsm_device_event e
 	struct wrap_device *device = (struct wrap_device *)base;
 	int ret = adsm_wrap_step(OP_QUERY);
 
-	if (never_told(device, event)) {
+	if (not_reported(device, event)) {
 		*ret_status = -ENODEV;
 		ret = 1;
 	} else if (!ret || adsm_wrap_is_lost()) {
 		ret = inner->event_query(device->inner, event, ret_status);
 		atomic_store(&base->failed, atomic_load(&device->inner->failed));
 		if (ret == 1)
-			tell(device, event);
+			note_complete(device, event);
 	}
 	trace("event_query(%u:%lu) = %d, status %d", event.queue, (unsigned long)event.seq, ret,
 	      ret == 1 ? *ret_status : 0);
@@ -371,16 +372,16 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 	struct wrap_device *device = (struct wrap_device *)base;
 	int ret = adsm_wrap_step(OP_WAIT);
 
-	if (never_told(device, event)) {
+	if (not_reported(device, event)) {
 		*ret_status = -ENODEV;
 		ret = 0;
 	} else if (!ret || adsm_wrap_is_lost()) {
 		ret = inner->event_wait(device->inner, event, ret_status);
 		atomic_store(&base->failed, atomic_load(&device->inner->failed));
-		if (!ret && never_told(device, event))
+		if (!ret && not_reported(device, event))
 			*ret_status = -ENODEV;
 		else if (!ret)
-			tell(device, event);
+			note_complete(device, event);
 	}
 	trace("event_wait(%u:%lu) = %d, status %d", event.queue, (unsigned long)event.seq, ret,
 	      ret ? 0 : *ret_status);
@@ -389,44 +390,44 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 
 FORWARD(int, event_elapsed, event_elapsed,
 	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns),
-	inside(device), event, ret_ns)
+	inner_of(device), event, ret_ns)
 FORWARD(int, of_launch, costs->of_launch,
 	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values, uint64_t *ret_start_ns),
-	inside(device), event, ret_values, ret_start_ns)
+	inner_of(device), event, ret_values, ret_start_ns)
 FORWARD(int, of_part, costs->of_part,
 	(struct adsm_device *device, struct adsm_device_event event, unsigned i, struct adsm_part_times *ret_times),
-	inside(device), event, i, ret_times)
+	inner_of(device), event, i, ret_times)
 FORWARD(int, of_wait, costs->of_wait,
 	(struct adsm_device *device, struct adsm_device_event event, unsigned i, struct adsm_part_wait *ret_wait),
-	inside(device), event, i, ret_wait)
+	inner_of(device), event, i, ret_wait)
 FORWARD(int, of_moves, costs->of_moves,
 	(struct adsm_device *device, struct adsm_device_event event, unsigned i, struct adsm_part_moves *ret_moves),
-	inside(device), event, i, ret_moves)
+	inner_of(device), event, i, ret_moves)
 FORWARD(bool, part_name, costs->part_name,
-	(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]), inside(device), i, ret_name)
+	(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]), inner_of(device), i, ret_name)
 FORWARD(void, advise, costs->advise,
 	(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 	 char *ret_text, size_t size),
-	inside(device), kernel, costs, ret_text, size)
+	inner_of(device), kernel, costs, ret_text, size)
 FORWARD(int, once_start, once->start, (struct adsm_device *device, int index, int table_fd, size_t size),
-	inside(device), index, table_fd, size)
+	inner_of(device), index, table_fd, size)
 FORWARD(int, once_memory, once->memory, (struct adsm_device *device, size_t size, int *ret_fd),
-	inside(device), size, ret_fd)
+	inner_of(device), size, ret_fd)
 FORWARD(void, once_memory_free, once->memory_free, (struct adsm_device *device, size_t size),
-	inside(device), size)
+	inner_of(device), size)
 FORWARD(int, once_map, once->map,
 	(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset),
-	inside(device), address, size, fd, offset)
+	inner_of(device), address, size, fd, offset)
 FORWARD(int, once_add, once->add, (struct adsm_device *device, const struct adsm_once_map *map),
-	inside(device), map)
+	inner_of(device), map)
 FORWARD(void, once_remove, once->remove, (struct adsm_device *device, uint64_t address, size_t size),
-	inside(device), address, size)
+	inner_of(device), address, size)
 
 static int wrap_status(struct adsm_device *device)
 {
 	if (adsm_wrap_is_lost())
 		return adsm_fail(-ENODEV, "the device was lost by the plan of ADSM_WRAP");
-	return inner->status(inside(device));
+	return inner->status(inner_of(device));
 }
 
 static const struct adsm_driver_ops driver = {

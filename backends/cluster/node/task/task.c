@@ -449,7 +449,8 @@ static void tell_sharing(struct adsm_cluster_shared *shared)
 	uint32_t worst;
 	struct adsm_sharing_call call = {
 		.task = task.launch.name, .page = page, .worst = adsm_node_record_worst(&worst),
-		.args = task.launch.args, .n_args = task.slot.n_args, .base = memory.begin, .size = memory.end - memory.begin,
+		.args = task.launch.args, .n_args = task.slot.n_args,
+		.base = memory.begin, .size = memory.end - memory.begin,
 	};
 
 	call.worst.address = adsm_hcrc_address(&memory, worst, (uint32_t)page);
