@@ -25,8 +25,8 @@ static void ring(struct adsm_once_table *table)
 {
 	if (!atomic_load(&table->n_listeners))
 		return;
-	atomic_fetch_add(&table->rung, 1);
-	adsm_os_wake(&table->rung, INT_MAX, true);
+	atomic_fetch_add(&table->doorbell, 1);
+	adsm_os_wake(&table->doorbell, INT_MAX, true);
 }
 
 /* Wake all threads that sleep on a bucket, for any object. */

@@ -57,7 +57,7 @@ struct adsm_once_table {
 	_Atomic uint32_t running[ADSM_ONCE_DEVICES];	/* threads that run blocks that may wait, or will soon */
 	_Atomic uint32_t elsewhere[ADSM_ONCE_DEVICES];	/* the same, in processes that do not have this table */
 	_Atomic uint32_t n_listeners;	/* threads that wait for many units: each wake of a bucket wakes them */
-	_Atomic uint32_t rung;		/* their futex */
+	_Atomic uint32_t doorbell;	/* their futex */
 	_Atomic uint64_t waits, wait_ns;	/* of waits that have ended */
 };
 

@@ -189,11 +189,11 @@ static struct adsm_once_wait wanted;
 static void listen(void *arg)
 {
 	for (;;) {
-		uint32_t rung = atomic_load(&table->rung);
+		uint32_t rings = atomic_load(&table->doorbell);
 
 		atomic_fetch_add(&doorbell, 1);
 		adsm_os_wake(&doorbell, INT_MAX, false);
-		adsm_os_wait(&table->rung, rung, 0, true);
+		adsm_os_wait(&table->doorbell, rings, 0, true);
 	}
 }
 

@@ -76,7 +76,7 @@ static struct {
 	uint32_t *crews;		/* one for each node */
 	struct want *wants;
 	size_t n_wants, room;
-	uint32_t seen;			/* the value of the table's `rung` at the last check */
+	uint32_t last_doorbell;		/* the value of the table's `doorbell` at the last check */
 	bool listens;
 	struct adsm_pack *packs;	/* one for each node: entries that are to be sent */
 	struct stream { uint64_t address, next; int node; size_t bytes; } streams[N_STREAMS];
@@ -303,7 +303,7 @@ static void look_at_wants(struct adsm_once_table *table)
 	size_t n = 0, n_ended = 0;
 
 	/* Waits that have ended are moved to the front. */
-	units.seen = atomic_load(&table->rung);
+	units.last_doorbell = atomic_load(&table->doorbell);
 	for (size_t i = 0; i < units.n_wants; i++) {
 		struct want want = units.wants[i];
 		int error = adsm_once_wait_once(&want.wait, no_sleep);
@@ -333,10 +333,10 @@ static void *listen(void *arg)
 	struct adsm_once_table *table = adsm_device_once_table();
 
 	for (;;) {
-		uint32_t rung = atomic_load(&table->rung);
+		uint32_t rings = atomic_load(&table->doorbell);
 
 		adsm_comm_wake();
-		adsm_os_wait(&table->rung, rung, 0, true);
+		adsm_os_wait(&table->doorbell, rings, 0, true);
 	}
 	return NULL;
 }
@@ -472,7 +472,7 @@ void adsm_units_look(void)
 {
 	if (adsm_comm.rank)
 		tell();
-	else if (units.n_wants && atomic_load(&adsm_device_once_table()->rung) != units.seen)
+	else if (units.n_wants && atomic_load(&adsm_device_once_table()->doorbell) != units.last_doorbell)
 		look_at_wants(adsm_device_once_table());
 }
 
