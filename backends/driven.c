@@ -199,14 +199,14 @@ bool adsm_driven_overlaps(const struct adsm_driven_operation *o)
 		o->src_offset < o->dst_offset + o->size;
 }
 
-static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
+static bool is_within(const struct adsm_memory *memory, size_t offset, size_t size)
 {
 	return !memory || (offset <= memory->size && size <= memory->size - offset);
 }
 
 static int run(struct adsm_device *device, const struct adsm_driven_operation *o, struct adsm_device_event *ret_event)
 {
-	if (!o->size || !inside(o->dst, o->dst_offset, o->size) || !inside(o->src, o->src_offset, o->size))
+	if (!o->size || !is_within(o->dst, o->dst_offset, o->size) || !is_within(o->src, o->src_offset, o->size))
 		return -EINVAL;
 	return ((struct adsm_driven *)device)->run(device, o, ret_event);
 }

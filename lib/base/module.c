@@ -54,7 +54,7 @@ static const char *const section_names[N_SECTIONS] = {
 	"adsm_variables", "adsm_names", "adsm_symbols",
 };
 
-static bool inside(uint64_t offset, uint64_t size, uint64_t total)
+static bool fits(uint64_t offset, uint64_t size, uint64_t total)
 {
 	return offset <= total && size <= total - offset;
 }
@@ -74,11 +74,11 @@ static int find_sections(const char *image, size_t size, struct section ret_sect
 		return adsm_fail(-ENOEXEC, "the kernel module is for another machine (ELF machine %u)",
 				 (unsigned)elf.e_machine);
 	if (elf.e_shentsize != sizeof(Elf64_Shdr) || elf.e_shstrndx >= elf.e_shnum ||
-	    !inside(elf.e_shoff, (uint64_t)elf.e_shnum * sizeof(Elf64_Shdr), size))
+	    !fits(elf.e_shoff, (uint64_t)elf.e_shnum * sizeof(Elf64_Shdr), size))
 		return adsm_fail(-ENOEXEC, "the kernel module is truncated: no section headers");
 
 	memcpy(&names, image + elf.e_shoff + elf.e_shstrndx * sizeof(names), sizeof(names));
-	if (!inside(names.sh_offset, names.sh_size, size))
+	if (!fits(names.sh_offset, names.sh_size, size))
 		return adsm_fail(-ENOEXEC, "the kernel module is truncated: no section names");
 	for (unsigned i = 0; i < elf.e_shnum; i++) {
 		Elf64_Shdr header;
@@ -95,7 +95,7 @@ static int find_sections(const char *image, size_t size, struct section ret_sect
 			which++;
 		if (which == N_SECTIONS)
 			continue;
-		if (header.sh_type != SHT_PROGBITS || !inside(header.sh_offset, header.sh_size, size))
+		if (header.sh_type != SHT_PROGBITS || !fits(header.sh_offset, header.sh_size, size))
 			return adsm_fail(-ENOEXEC, "the kernel module is truncated: section %s", name);
 		ret_sections[which] = (struct section){ image + header.sh_offset, header.sh_size };
 	}
@@ -450,13 +450,13 @@ bool adsm_module_is_binary(const void *image, size_t size)
 	if (size >= sizeof(fat)) {
 		memcpy(&fat, image, sizeof(fat));
 		if (fat.magic == FATBIN_MAGIC)
-			return inside(fat.header_size, fat.size, size);
+			return fits(fat.header_size, fat.size, size);
 	}
 	if (size < sizeof(elf))
 		return false;
 	memcpy(&elf, image, sizeof(elf));
 	return !memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       inside(elf.e_shoff, (uint64_t)elf.e_shnum * elf.e_shentsize, size);
+	       fits(elf.e_shoff, (uint64_t)elf.e_shnum * elf.e_shentsize, size);
 }
 
 bool adsm_module_is_cuda(const void *image, size_t size)

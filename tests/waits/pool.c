@@ -62,7 +62,7 @@ static void launch(void *arg)
 	for (uintptr_t i = 0; i < (uintptr_t)arg; i++) {
 		STEP_CHECK(!adsm_pool_run(&launches[i]));
 		STEP_CHECK(n_run[i] == 2);
-		STEP_CHECK(!work.inside || !work.open);
+		STEP_CHECK(!work.n_in_launch || !work.open);
 	}
 }
 

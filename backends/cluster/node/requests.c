@@ -41,7 +41,8 @@ static struct {
 	int ret;
 	int n_answers;			/* answers that have not come yet */
 	bool undo;			/* a node could not load the module: unload it on all nodes */
-	_Atomic bool over, seen;	/* the application has ended; the main thread knows that, and ends the node */
+	_Atomic bool app_ended;		/* the application has ended */
+	_Atomic bool end_noticed;	/* the main thread knows that, and ends the node */
 } requests;
 
 enum { NONE, ASKED, SENT, DONE };
@@ -86,14 +87,14 @@ static void *read_requests(void *arg)
 	static const struct adsm_server server = { start, answer };
 
 	adsm_serve(&server);
-	atomic_store(&requests.over, true);
+	atomic_store(&requests.app_ended, true);
 	wake_node();
 	/*
 	 * The main thread may wait for other nodes in a call of MPI, or for a kernel, and not notice that: end the
 	 * process.
 	 */
 	adsm_os_sleep_until_ns(adsm_os_now_ns() + 1000000000);
-	if (!atomic_load(&requests.seen))
+	if (!atomic_load(&requests.end_noticed))
 		_exit(0);
 	return NULL;
 }
@@ -163,7 +164,7 @@ bool adsm_requests_waiting(void)
 {
 	const uint32_t state = atomic_load(&requests.state);
 
-	return atomic_load(&requests.over) || state == ASKED || state == SENT;
+	return atomic_load(&requests.app_ended) || state == ASKED || state == SENT;
 }
 
 void adsm_requests_look(void)
@@ -206,9 +207,9 @@ void adsm_requests_answer(int from, const void *data, size_t size)
 
 bool adsm_requests_over(void)
 {
-	if (!atomic_load(&requests.over))
+	if (!atomic_load(&requests.app_ended))
 		return false;
-	atomic_store(&requests.seen, true);
+	atomic_store(&requests.end_noticed, true);
 	return true;
 }
 

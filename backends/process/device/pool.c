@@ -28,7 +28,7 @@ static struct {
 	uint64_t end, chunk;		/* blocks */
 	_Alignas(64) _Atomic uint64_t next;	/* the first block that no thread has taken */
 	_Alignas(64) _Atomic uint32_t open;	/* futex: number of the launch; 0: no launch to join */
-	_Atomic uint32_t inside;	/* futex: number of threads of the pool in the launch */
+	_Atomic uint32_t n_in_launch;	/* futex: number of threads of the pool in the launch */
 	_Atomic int error;		/* the error of adsm_pool_leave() */
 	char failure[ADSM_PROCESS_TEXT];
 } work;
@@ -135,7 +135,7 @@ static int run(const struct adsm_pool_launch *launch)
 {
 	static uint32_t number;
 	uint64_t expected, n, now;
-	uint32_t inside;
+	uint32_t n_in_launch;
 
 	work.launch = launch;
 	work.end = launch->first + launch->n;
@@ -162,11 +162,11 @@ static int run(const struct adsm_pool_launch *launch)
 		atomic_store(launch->block_ns, (adsm_os_now_ns() - now) / n);
 	atomic_store(&work.open, 0);
 	now = adsm_os_now_ns();
-	while ((inside = atomic_load(&work.inside))) {
+	while ((n_in_launch = atomic_load(&work.n_in_launch))) {
 		if (adsm_os_now_ns() - now < WAKE_NS)
 			adsm_process_pause();
 		else
-			adsm_os_wait(&work.inside, inside, 0, false);
+			adsm_os_wait(&work.n_in_launch, n_in_launch, 0, false);
 	}
 	return atomic_load(&work.error);
 }
@@ -255,7 +255,7 @@ static void *pool_main(void *arg)
 
 	adsm_crash_thread();
 	for (;;) {
-		atomic_fetch_add(&work.inside, 1);
+		atomic_fetch_add(&work.n_in_launch, 1);
 		open = atomic_load(&work.open);
 		/*
 		 * A wake-up may come late: join each launch only once, because run_waiting() subtracts the thread from
@@ -264,8 +264,8 @@ static void *pool_main(void *arg)
 		if (open && open != joined)
 			run_blocks(0);
 		joined = open;
-		if (atomic_fetch_sub(&work.inside, 1) == 1 && !atomic_load(&work.open))
-			adsm_os_wake(&work.inside, 1, false);
+		if (atomic_fetch_sub(&work.n_in_launch, 1) == 1 && !atomic_load(&work.open))
+			adsm_os_wake(&work.n_in_launch, 1, false);
 		adsm_os_wait(&work.open, open, 0, false);
 	}
 	return NULL;
