@@ -11,7 +11,7 @@ struct first_read {
 	uint8_t again;			/* so many calls in a row it has been the same */
 	uint8_t writes;			/* and after so many it was written, too */
 	uint8_t trust;			/* for so many more the view is opened with it, and no fault tells */
-	bool seen, written;		/* since the last one */
+	bool used, written;		/* since the last one */
 };
 
 _Static_assert(sizeof(struct first_read) <= sizeof(struct adsm_notes), "the notes of an object have room for it");
@@ -21,20 +21,20 @@ void adsm_expected_touched(struct adsm_notes *notes, struct adsm_block *block, b
 	struct first_read *first = (struct first_read *)notes;
 
 	if (write)
-		first->written |= first->seen && block == first->block;
-	if (write || first->seen)
+		first->written |= first->used && block == first->block;
+	if (write || first->used)
 		return;
 	first->trust = block == first->block && first->again == AGAIN_MIN ? TRUST : 0;
 	first->again = block != first->block ? 0 : first->again < AGAIN_MIN ? first->again + 1 : AGAIN_MIN;
 	first->block = block;
-	first->seen = true;
+	first->used = true;
 }
 
 struct adsm_block *adsm_expected_next(const struct adsm_notes *notes)
 {
 	const struct first_read *first = (const struct first_read *)notes;
 
-	return first->seen && first->again == AGAIN_MIN ? first->block : NULL;
+	return first->used && first->again == AGAIN_MIN ? first->block : NULL;
 }
 
 static void forget(struct adsm_expected *expected, const struct adsm_notes *notes)
@@ -57,10 +57,10 @@ void adsm_expected_written(void *policy, struct adsm_notes *notes, bool told)
 	forget(expected, notes);
 	if (told && adsm_expected_next(notes) && expected->n_due < ADSM_EXPECTED_MAX)
 		expected->due[expected->n_due++] = notes;
-	if (!told || !first->seen)
+	if (!told || !first->used)
 		first->again = 0;
 	first->writes = !first->written ? 0 : first->writes < AGAIN_MIN ? first->writes + 1 : AGAIN_MIN;
-	first->seen = first->written = false;
+	first->used = first->written = false;
 }
 
 struct adsm_block *adsm_expected_synced(void *policy, uint8_t *ret_view)
@@ -70,13 +70,13 @@ struct adsm_block *adsm_expected_synced(void *policy, uint8_t *ret_view)
 	while (expected->n_due) {
 		struct first_read *first = (struct first_read *)expected->due[--expected->n_due];
 
-		if (first->seen)
+		if (first->used)
 			continue;
 		*ret_view = ADSM_PERMIT_NONE;
 		if (first->trust) {
 			*ret_view = first->writes == AGAIN_MIN ? ADSM_PERMIT_WRITE : ADSM_PERMIT_READ;
 			first->trust--;
-			first->seen = true;
+			first->used = true;
 			first->written = first->writes == AGAIN_MIN;
 		}
 		return first->block;

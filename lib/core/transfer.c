@@ -45,7 +45,7 @@ static int transfer_now(void *arg)
 }
 
 /* Move bytes synchronously; the lock is not held. */
-static int move(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
+static int transfer_range(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
 {
 	struct transfer transfer = { object, direction, offset, size, &adsm_cause };
 
@@ -63,7 +63,7 @@ int adsm_transfer(struct adsm_object *object, struct adsm_around around, enum ad
 
 	for (; !error && adsm_input_next_gap(object, &around, &at, end, &size); at += size) {
 		adsm_unlock(&object->home->lock);
-		error = move(object, direction, at, size);
+		error = transfer_range(object, direction, at, size);
 		adsm_lock(&object->home->lock);
 	}
 	return error;
@@ -103,7 +103,7 @@ int adsm_run_send(struct adsm_object *object, uint32_t first, uint32_t n)
 			continue;
 		}
 		adsm_unlock(&home->lock);
-		error = move(object, ADSM_TO_DEVICE, start, adsm_run_size(object, first, end - first));
+		error = transfer_range(object, ADSM_TO_DEVICE, start, adsm_run_size(object, first, end - first));
 		adsm_lock(&home->lock);
 	}
 	return error;

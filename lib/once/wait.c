@@ -60,28 +60,28 @@ static bool exchange(struct entry *entry, uintptr_t from, uintptr_t to)
 }
 
 /* End a wait whose function was left. */
-static void end_entry(struct entry *entry, const struct entry *seen)
+static void end_entry(struct entry *entry, const struct entry *copy)
 {
 	const struct adsm_once_wait left = {
-		.table = adsm_once_table, .slot = (int32_t)seen->slot - 1, .bucket = seen->bucket,
+		.table = adsm_once_table, .slot = (int32_t)copy->slot - 1, .bucket = copy->bucket,
 		.since_ns = adsm_os_now_ns(),
 	};
 
-	if (exchange(entry, seen->at, 0))
+	if (exchange(entry, copy->at, 0))
 		adsm_once_wait_end(&left);
 }
 
 void adsm_once_leave(uintptr_t stack, bool may_return)
 {
 	for (size_t i = 0; i < WAITS_MAX; i++) {
-		const struct entry seen = mine.in[i];
+		const struct entry copy = mine.in[i];
 		struct adsm_frame frame;
 
-		if (seen.at <= RESERVED)
+		if (copy.at <= RESERVED)
 			continue;
-		frame = frame_of(&seen);
+		frame = frame_of(&copy);
 		if (adsm_frame_is_left_by_jump(&frame, stack, may_return))
-			end_entry(&mine.in[i], &seen);
+			end_entry(&mine.in[i], &copy);
 	}
 }
 
@@ -89,14 +89,14 @@ void adsm_once_leave(uintptr_t stack, bool may_return)
 static void end_left(uintptr_t stack)
 {
 	for (size_t i = 0; i < WAITS_MAX; i++) {
-		const struct entry seen = mine.in[i];
+		const struct entry copy = mine.in[i];
 		struct adsm_frame frame;
 
-		if (seen.at <= RESERVED || seen.at == stack)
+		if (copy.at <= RESERVED || copy.at == stack)
 			continue;
-		frame = frame_of(&seen);
+		frame = frame_of(&copy);
 		if (adsm_frame_is_left(&frame, stack))
-			end_entry(&mine.in[i], &seen);
+			end_entry(&mine.in[i], &copy);
 	}
 }
 
@@ -121,10 +121,10 @@ static void begin_wait(struct waiting *waiting, struct adsm_once_note *note)
 	waiting->number = atomic_fetch_add_explicit(&n_waits, 1, memory_order_relaxed);
 	waiting->word = word_of(waiting->number);
 	for (unsigned k = 0; k < WAITS_MAX; k++) {
-		const struct entry seen = mine.in[k];
+		const struct entry copy = mine.in[k];
 
-		if (seen.at == at)
-			end_entry(&mine.in[k], &seen);		/* an earlier wait at the same address */
+		if (copy.at == at)
+			end_entry(&mine.in[k], &copy);		/* an earlier wait at the same address */
 	}
 	end_left(at);
 	adsm_once_wait_take(&waiting->wait, adsm_once_table, waiting->object->shared, note);
