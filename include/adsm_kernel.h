@@ -150,18 +150,18 @@
 #define ADSM_KERNEL_MAX(name, max, ...) \
 	__kernel void name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
 #define ADSM_ENTER(...) ADSM_EACH_(ADSM_ENTER_, __VA_ARGS__)
-#define ADSM_DECLARE_(kind, access, seen, type, name, ...) , ADSM_DECLARE_##kind##_(seen, name)
-#define ADSM_DECLARE_POINTER_(seen, name) __global seen *adsm_base_##name, ulong adsm_offset_##name
-#define ADSM_DECLARE_VALUE_(seen, name) seen name
-#define ADSM_DECLARE_CONST_(seen, name) __constant seen *name
+#define ADSM_DECLARE_(kind, access, c_type, type, name, ...) , ADSM_DECLARE_##kind##_(c_type, name)
+#define ADSM_DECLARE_POINTER_(c_type, name) __global c_type *adsm_base_##name, ulong adsm_offset_##name
+#define ADSM_DECLARE_VALUE_(c_type, name) c_type name
+#define ADSM_DECLARE_CONST_(c_type, name) __constant c_type *name
 /* Write-once objects: this code compiles, but never runs. The library rejects calls of such kernels. */
-#define ADSM_DECLARE_ONCE_(seen, name) __global seen *name, ulong adsm_unit_##name
-#define ADSM_ENTER_(kind, access, seen, type, name, ...) ADSM_ENTER_##kind##_(seen, name)
-#define ADSM_ENTER_POINTER_(seen, name) \
-	__global seen *name = (__global seen *)((__global char *)adsm_base_##name + adsm_offset_##name);
-#define ADSM_ENTER_VALUE_(seen, name)
-#define ADSM_ENTER_CONST_(seen, name)
-#define ADSM_ENTER_ONCE_(seen, name)
+#define ADSM_DECLARE_ONCE_(c_type, name) __global c_type *name, ulong adsm_unit_##name
+#define ADSM_ENTER_(kind, access, c_type, type, name, ...) ADSM_ENTER_##kind##_(c_type, name)
+#define ADSM_ENTER_POINTER_(c_type, name) \
+	__global c_type *name = (__global c_type *)((__global char *)adsm_base_##name + adsm_offset_##name);
+#define ADSM_ENTER_VALUE_(c_type, name)
+#define ADSM_ENTER_CONST_(c_type, name)
+#define ADSM_ENTER_ONCE_(c_type, name)
 #define ADSM_GET(name, unit) ((const __global void *)((const __global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_FRESH(name, unit) ((__global void *)((__global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_SET(name, unit) ((void)(unit))
@@ -216,12 +216,12 @@
 #define ADSM_KERNEL_MAX(name, max, ...) extern "C" __global__ void __launch_bounds__(max) \
 	name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
 #define ADSM_ENTER(...)
-#define ADSM_DECLARE_(kind, access, seen, type, name, ...) , ADSM_DECLARE_##kind##_(seen, name)
-#define ADSM_DECLARE_POINTER_(seen, name) seen *name
-#define ADSM_DECLARE_VALUE_(seen, name) seen name
-#define ADSM_DECLARE_CONST_(seen, name) seen *__restrict__ name
+#define ADSM_DECLARE_(kind, access, c_type, type, name, ...) , ADSM_DECLARE_##kind##_(c_type, name)
+#define ADSM_DECLARE_POINTER_(c_type, name) c_type *name
+#define ADSM_DECLARE_VALUE_(c_type, name) c_type name
+#define ADSM_DECLARE_CONST_(c_type, name) c_type *__restrict__ name
 /* Write-once objects and services: as in OpenCL C. */
-#define ADSM_DECLARE_ONCE_(seen, name) seen *name, unsigned long long adsm_unit_##name
+#define ADSM_DECLARE_ONCE_(c_type, name) c_type *name, unsigned long long adsm_unit_##name
 #define ADSM_GET(name, unit) ((decltype(name))((char *)(name) + adsm_unit_##name * (unsigned long long)(unit)))
 #define ADSM_FRESH(name, unit) ADSM_GET(name, unit)
 #define ADSM_SET(name, unit) ((void)(unit))
@@ -377,7 +377,7 @@ struct adsm_kernel_desc {
 		ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__))
 #define ADSM_ENTER(...)
 #define ADSM_COUNT_(...) + 1
-#define ADSM_DESCRIBE_(kind_, access_, seen, type_, name_, type_text, name_text) { \
+#define ADSM_DESCRIBE_(kind_, access_, c_type, type_, name_, type_text, name_text) { \
 	.name = name_text, .type = type_text, .kind = ADSM_KIND_##kind_##_, .access = access_, \
 	.size = sizeof(type_) + 0 * sizeof(struct { \
 		_Static_assert(sizeof(name_text) <= 32 && sizeof(type_text) <= 32, \
@@ -386,8 +386,8 @@ struct adsm_kernel_desc {
 #define ADSM_KIND_VALUE_ 2
 #define ADSM_KIND_CONST_ 3
 #define ADSM_KIND_ONCE_ 6
-#define ADSM_DECLARE_(kind, access, seen, type, name, ...) , \
-	ADSM_DECLARE_##kind##_(name) __attribute__((unused)) seen ADSM_STAR_##kind##_ name
+#define ADSM_DECLARE_(kind, access, c_type, type, name, ...) , \
+	ADSM_DECLARE_##kind##_(name) __attribute__((unused)) c_type ADSM_STAR_##kind##_ name
 /* A write-once object is two parameters: the object, and a pointer to its data, which has the type of the units. */
 #define ADSM_DECLARE_POINTER_(name)
 #define ADSM_DECLARE_VALUE_(name)
@@ -397,20 +397,21 @@ struct adsm_kernel_desc {
 #define ADSM_STAR_VALUE_
 #define ADSM_STAR_CONST_ ADSM_SPACE_CONST *
 #define ADSM_STAR_ONCE_ ADSM_SPACE_GLOBAL *
-#define ADSM_LOAD_(kind, access, seen, type, name, ...) \
+#define ADSM_LOAD_(kind, access, c_type, type, name, ...) \
 	ADSM_KEEP_##kind##_(name, *adsm_args_) \
-	seen ADSM_STAR_##kind##_ name = ADSM_LOAD_##kind##_(seen, *adsm_args_++);
+	c_type ADSM_STAR_##kind##_ name = ADSM_LOAD_##kind##_(c_type, *adsm_args_++);
 #define ADSM_KEEP_POINTER_(name, arg)
 #define ADSM_KEEP_VALUE_(name, arg)
 #define ADSM_KEEP_CONST_(name, arg)
 #define ADSM_KEEP_ONCE_(name, arg) const struct adsm_kernel_once *adsm_once_##name = (arg);
-#define ADSM_LOAD_POINTER_(seen, arg) (seen ADSM_SPACE_GLOBAL *)(__UINTPTR_TYPE__)ADSM_LOAD_VALUE_(__UINT64_TYPE__, arg)
-#define ADSM_LOAD_VALUE_(seen, arg) \
-	((const struct { seen value; } __attribute__((packed, may_alias)) *)(arg))->value
-#define ADSM_LOAD_CONST_(seen, arg) (seen ADSM_SPACE_CONST *)(__UINTPTR_TYPE__)(arg)
-#define ADSM_LOAD_ONCE_(seen, arg) \
-	(seen ADSM_SPACE_GLOBAL *)(__UINTPTR_TYPE__)((const struct adsm_kernel_once *)(arg))->data
-#define ADSM_PASS_(kind, access, seen, type, name, ...) , ADSM_PASS_##kind##_(name) name
+#define ADSM_LOAD_POINTER_(c_type, arg) \
+	(c_type ADSM_SPACE_GLOBAL *)(__UINTPTR_TYPE__)ADSM_LOAD_VALUE_(__UINT64_TYPE__, arg)
+#define ADSM_LOAD_VALUE_(c_type, arg) \
+	((const struct { c_type value; } __attribute__((packed, may_alias)) *)(arg))->value
+#define ADSM_LOAD_CONST_(c_type, arg) (c_type ADSM_SPACE_CONST *)(__UINTPTR_TYPE__)(arg)
+#define ADSM_LOAD_ONCE_(c_type, arg) \
+	(c_type ADSM_SPACE_GLOBAL *)(__UINTPTR_TYPE__)((const struct adsm_kernel_once *)(arg))->data
+#define ADSM_PASS_(kind, access, c_type, type, name, ...) , ADSM_PASS_##kind##_(name) name
 #define ADSM_PASS_POINTER_(name)
 #define ADSM_PASS_VALUE_(name)
 #define ADSM_PASS_CONST_(name)
