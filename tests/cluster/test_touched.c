@@ -105,7 +105,7 @@ static void check_random(void)
 #define N_ROUNDS 200000
 
 static _Atomic uint32_t bytes[N_PAGES];
-static uint32_t seen[N_PAGES];
+static uint32_t copies[N_PAGES];
 static _Atomic int n_writing;
 
 static void *write_pages(void *arg)
@@ -125,7 +125,7 @@ static void *write_pages(void *arg)
 static void look(void *arg, uint64_t first, uint64_t n, bool allocated)
 {
 	for (uint64_t i = first; i < first + n; i++)
-		seen[i] = atomic_load_explicit(&bytes[i], memory_order_relaxed);
+		copies[i] = atomic_load_explicit(&bytes[i], memory_order_relaxed);
 }
 
 static void check_threads(void)
@@ -141,7 +141,7 @@ static void check_threads(void)
 		pthread_join(threads[i], NULL);
 	adsm_cluster_collect(shared, look, NULL);
 	for (uint64_t i = 0; i < N_PAGES; i++)
-		CHECK_AT(seen[i], i, bytes[i]);
+		CHECK_AT(copies[i], i, bytes[i]);
 }
 
 int main(void)

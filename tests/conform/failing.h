@@ -5,7 +5,7 @@
  *	FAILS_TOO		another error that calls may return, beside -EIO and -ENOMEM; 0: none
  *	LOAD_WORK()		loads a module with the kernels add and increment
  *	ADD(w), INCREMENT(w)	call these kernels
- *	plan(words)		a function that makes the driver fail as @words say
+ *	set_plan(words)		a function that makes the driver fail as @words say
  */
 #ifndef CONFORM_FAILING_H
 #define CONFORM_FAILING_H
@@ -185,7 +185,7 @@ static inline bool fails_at(const char *words)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
-		plan(words);
+		set_plan(words);
 		set("log", "silent");
 		catch_sigbus();
 		REPEAT(adsmInit());

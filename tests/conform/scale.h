@@ -6,7 +6,7 @@
  *	SCALE_TEXT		the source text of this kernel
  *	CACHE_OPTION		the option for the cache's folder
  *	NO_COMPILER		a plan with which every compilation fails
- *	plan(words)		a function that makes the driver or the compiler fail as @words say
+ *	set_plan(words)		a function that makes the driver or the compiler fail as @words say
  */
 #ifndef CONFORM_SCALE_H
 #define CONFORM_SCALE_H
@@ -88,7 +88,7 @@ static inline int elsewhere(const char *words, const char *text, const char *bui
 	if (!pid) {
 		adsmModule *module;
 
-		plan(words);
+		set_plan(words);
 		CHECK_OK(adsmInit());
 		module = load_as(ADSM_MODULE_SOURCE, text, strlen(text), build_options);
 		if (!module && errno != ENOEXEC)

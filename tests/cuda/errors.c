@@ -9,12 +9,12 @@
 			adsmOut((w)->p[2]), adsmVal(WORDS))
 #define INCREMENT(w, p, n) adsmCall((w)->increment, blocks(n), lanes(), adsmInOut(p), adsmVal(n))
 
-static void plan(const char *words);
+static void set_plan(const char *words);
 
 #include "failing.h"
 
 /* The plan is read when the driver is opened. */
-static void plan(const char *words)
+static void set_plan(const char *words)
 {
 	setenv("TEST_CUDA", words, 1);
 }
@@ -61,7 +61,7 @@ static const struct {
 
 static void arrange(size_t i)
 {
-	plan(starts[i].plan);
+	set_plan(starts[i].plan);
 	if (starts[i].option)
 		set(starts[i].option, starts[i].value);
 }
@@ -114,7 +114,7 @@ static const struct { const char *plan, *memory; bool same; } ways[] = {
 
 static void lies(size_t i)
 {
-	plan(ways[i].plan);
+	set_plan(ways[i].plan);
 	if (strcmp(device_props().memory, ways[i].memory))
 		FAIL("%s: objects lie in '%s'", ways[i].plan, device_props().memory);
 	CHECK_EQ(device_props().same_address, ways[i].same);
@@ -136,7 +136,7 @@ static void full(void)
 	unsigned *p[64];
 	size_t n = 0;
 
-	plan("memory=64M");
+	set_plan("memory=64M");
 	CHECK_NULL(adsmAlloc(128u << 20), ENOMEM);
 	CHECK_SAYS("full");
 	while (n < 64 && (p[n] = adsmAlloc(size)))
@@ -206,7 +206,7 @@ static void lose(size_t nth)
 	int error = 0;
 
 	snprintf(words, sizeof(words), "lost=%s:%zu", lost_in, nth);
-	plan(words);
+	set_plan(words);
 	set("log", "silent");
 	CHECK_OK(adsmInit());
 	catch_sigbus();
@@ -256,7 +256,7 @@ static void lose_idle(size_t i)
 	bool gone;
 
 	snprintf(words, sizeof(words), "lost=%s", calls[i]);
-	plan(words);
+	set_plan(words);
 	set("log", "silent");
 	CHECK_OK(adsmInit());
 	catch_sigbus();
@@ -328,7 +328,7 @@ static void lose_for_good(size_t unused)
 	unsigned *p;
 	bool arena;
 
-	plan("stays-lost,lost=cuLaunchKernel:2:700");
+	set_plan("stays-lost,lost=cuLaunchKernel:2:700");
 	CHECK_OK(adsmInit());
 	catch_sigbus();
 	arena = !strcmp(device_props().memory, "arena");

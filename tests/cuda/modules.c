@@ -15,13 +15,13 @@ static char *text;			/* of texts.c */
 #define CACHE_OPTION "cuda_cache"
 #define NO_COMPILER "fail"
 
-static void plan(const char *words);
+static void set_plan(const char *words);
 
 #include "scale.h"
 
 #define ONE_CALL(k, ...) adsmCall(k, adsmDim3(1, 1, 1), adsmDim3(GROUP, 1, 1), __VA_ARGS__)
 
-static void plan(const char *words)
+static void set_plan(const char *words)
 {
 	setenv("TEST_NVRTC", words, 1);
 }

@@ -30,7 +30,7 @@ static const char *const disposition_names[] = { DISPOSITIONS(NAME) };
 static const char *const kind_names[] = { KINDS(NAME) };
 
 /* What a child saw; in memory it shares with the test. */
-struct seen {
+struct report {
 	volatile int n;
 	int read_result, read_errno;
 	struct {
@@ -41,7 +41,7 @@ struct seen {
 	uint64_t mask_after;
 };
 
-static struct seen *seen;
+static struct report *report;
 static volatile bool raised;	/* by an instruction: a handler that returned would be back at once */
 static volatile pid_t sender;
 static char *read_only, *stack;
@@ -59,33 +59,33 @@ static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 
 static void record(int sig, siginfo_t *info, ucontext_t *context)
 {
-	int i = seen->n;
+	int i = report->n;
 
 	if (i >= 4)
 		_exit(7);
-	seen->calls[i].sig = sig;
-	seen->calls[i].error = errno;
-	seen->calls[i].mask = WITH_TSAN ? 0 : mask_now();
-	seen->calls[i].on_stack = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)stack < STACK_SIZE;
+	report->calls[i].sig = sig;
+	report->calls[i].error = errno;
+	report->calls[i].mask = WITH_TSAN ? 0 : mask_now();
+	report->calls[i].on_stack = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)stack < STACK_SIZE;
 	if (info) {
-		seen->calls[i].code = info->si_code;
+		report->calls[i].code = info->si_code;
 		if (info->si_code > 0) {
-			seen->calls[i].address = (uintptr_t)info->si_addr;
+			report->calls[i].address = (uintptr_t)info->si_addr;
 		} else {
-			seen->calls[i].from_sender = info->si_pid == sender;
-			seen->calls[i].value = info->si_code == SI_QUEUE ? info->si_value.sival_int : 0;
+			report->calls[i].from_sender = info->si_pid == sender;
+			report->calls[i].value = info->si_code == SI_QUEUE ? info->si_value.sival_int : 0;
 		}
-		memcpy(&seen->calls[i].context_mask, &context->uc_sigmask, 8);
+		memcpy(&report->calls[i].context_mask, &context->uc_sigmask, 8);
 		/* Where a signal from elsewhere meets us is chance. */
 		if (raised) {
 #if defined(__x86_64__)
-			seen->calls[i].instruction = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+			report->calls[i].instruction = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 #else
-			seen->calls[i].instruction = (uintptr_t)context->uc_mcontext.pc;
+			report->calls[i].instruction = (uintptr_t)context->uc_mcontext.pc;
 #endif
 		}
 	}
-	seen->n++;
+	report->n++;
 	if (raised)
 		siglongjmp(left, 1);
 }
@@ -162,7 +162,7 @@ static void await_sleep(pid_t pid, long nr)
 
 static void kill_from_another(bool in_read, bool is_handled)
 {
-	int target = getpid(), n = seen->n, fds[2];
+	int target = getpid(), n = report->n, fds[2];
 	char c;
 
 	CHECK(pipe(fds) == 0);
@@ -171,13 +171,13 @@ static void kill_from_another(bool in_read, bool is_handled)
 		await_sleep(target, in_read ? SYS_read : SYS_wait4);
 		kill(target, SIGSEGV);
 		/* A read that goes on after the handler gets a byte. */
-		while (is_handled && seen->n == n && getppid() == target)
+		while (is_handled && report->n == n && getppid() == target)
 			sched_yield();
 		_exit(write(fds[1], "", 1) != 1);
 	}
 	if (in_read) {
-		seen->read_result = (int)read(fds[0], &c, 1);
-		seen->read_errno = seen->read_result < 0 ? errno : 0;
+		report->read_result = (int)read(fds[0], &c, 1);
+		report->read_errno = report->read_result < 0 ? errno : 0;
 	}
 	while (waitpid(sender, NULL, 0) != sender)
 		;
@@ -237,8 +237,8 @@ static void child(enum disposition d, enum kind kind, bool with_engine)
 	raised = true;
 	if (!sigsetjmp(left, 1))
 		load(page(0));
-	CHECK(seen->n == 1);
-	memset(seen, 0, sizeof(*seen));
+	CHECK(report->n == 1);
+	memset(report, 0, sizeof(*report));
 
 	set_disposition(d);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &blocked, NULL, 8);
@@ -250,33 +250,33 @@ static void child(enum disposition d, enum kind kind, bool with_engine)
 		if (!sigsetjmp(left, 1))
 			get_signal(kind, d != DEFAULT && d != IGNORED);
 	}
-	seen->mask_after = mask_now();
+	report->mask_after = mask_now();
 	_exit(9);
 }
 
-static int run(enum disposition d, enum kind kind, bool with_engine, struct seen *ret_seen)
+static int run(enum disposition d, enum kind kind, bool with_engine, struct report *ret_seen)
 {
 	int status, pid;
 
-	memset(seen, 0, sizeof(*seen));
+	memset(report, 0, sizeof(*report));
 	pid = fork();
 	if (pid == 0)
 		child(d, kind, with_engine);
 	CHECK(waitpid(pid, &status, 0) == pid);
-	memcpy(ret_seen, seen, sizeof(*seen));
+	memcpy(ret_seen, report, sizeof(*report));
 	return status;
 }
 
 static void compare(enum disposition d, enum kind kind)
 {
-	struct seen without, with;
+	struct report without, with;
 	int expected = run(d, kind, false, &without), status = run(d, kind, true, &with);
 
 	if (status != expected || memcmp(&with, &without, sizeof(with))) {
 		fprintf(stderr, "%s, %s: status %x for %x, %d calls for %d\n", disposition_names[d],
 			kind_names[kind], status, expected, with.n, without.n);
 		for (int i = 0; i < 2; i++) {
-			const struct seen *s = i ? &with : &without;
+			const struct report *s = i ? &with : &without;
 
 			fprintf(stderr, "  code %d errno %d from_sender %d value %d on_stack %d address %lx "
 				"instruction %lx mask %lx context mask %lx read %d (%d)\n", s->calls[0].code,
@@ -333,10 +333,10 @@ int main(void)
 	struct rlimit limit;
 
 	range_create();
-	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	read_only = mmap(NULL, ADSM_PAGE_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(seen != MAP_FAILED && read_only != MAP_FAILED && stack != MAP_FAILED);
+	CHECK(report != MAP_FAILED && read_only != MAP_FAILED && stack != MAP_FAILED);
 	CHECK(getrlimit(RLIMIT_CORE, &limit) == 0);
 	limit.rlim_cur = 0;
 	CHECK(setrlimit(RLIMIT_CORE, &limit) == 0);

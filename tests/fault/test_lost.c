@@ -9,13 +9,13 @@
 enum disposition { DEFAULT, IGNORED, HANDLED, HANDLED_SIGINFO, BLOCKED, HANDLED_BLOCKED, N_DISPOSITIONS };
 
 /* What a child saw; in memory it shares with the test. */
-struct seen {
+struct report {
 	int n_handled, code, error, instruction_in_load;
 	intptr_t offset;	/* of the address, in the page */
 	uint64_t mask, mask_after;
 };
 
-static struct seen *seen;
+static struct report *report;
 static char *bad;		/* the page to read */
 static sigjmp_buf left;
 
@@ -35,21 +35,21 @@ static void on_bus_siginfo(int sig, siginfo_t *info, void *context)
 #endif
 
 	(void)sig;
-	seen->n_handled++;
-	seen->code = info->si_code;
-	seen->error = errno;
-	seen->offset = (char *)info->si_addr - bad;
-	seen->instruction_in_load = instruction - (uintptr_t)load < 256;
-	seen->mask = mask_now();
+	report->n_handled++;
+	report->code = info->si_code;
+	report->error = errno;
+	report->offset = (char *)info->si_addr - bad;
+	report->instruction_in_load = instruction - (uintptr_t)load < 256;
+	report->mask = mask_now();
 	siglongjmp(left, 1);
 }
 
 static void on_bus(int sig)
 {
 	(void)sig;
-	seen->n_handled++;
-	seen->error = errno;
-	seen->mask = mask_now();
+	report->n_handled++;
+	report->error = errno;
+	report->mask = mask_now();
 	siglongjmp(left, 1);
 }
 
@@ -73,18 +73,18 @@ static void child(enum disposition d)
 	for (volatile int round = 0; round < 2; round++) {
 		if (!sigsetjmp(left, 1))
 			load(bad + 20);
-		seen->mask_after = mask_now();
+		report->mask_after = mask_now();
 	}
 	_exit(9);
 }
 
-static int run(enum disposition d, bool ours, struct seen *ret_seen)
+static int run(enum disposition d, bool ours, struct report *ret_seen)
 {
 	int status, pid;
 	void *file;
 	int fd;
 
-	memset(seen, 0, sizeof(*seen));
+	memset(report, 0, sizeof(*report));
 	pid = fork();
 	if (pid == 0) {
 		if (ours) {
@@ -100,16 +100,16 @@ static int run(enum disposition d, bool ours, struct seen *ret_seen)
 		child(d);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid);
-	*ret_seen = *seen;
+	*ret_seen = *report;
 	return status;
 }
 
 int main(void)
 {
-	struct seen kernel, ours;
+	struct report kernel, ours;
 
-	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(seen != MAP_FAILED);
+	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(report != MAP_FAILED);
 	for (enum disposition d = 0; d < N_DISPOSITIONS; d++) {
 		int kernel_status = run(d, false, &kernel), status = run(d, true, &ours);
 

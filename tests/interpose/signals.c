@@ -25,12 +25,12 @@ handler_function *bsd_signal(int sig, handler_function *handler);
 
 enum start { NEVER, BEFORE, AFTER, N_STARTS };	/* the library starts: …, before the child's action is set, after */
 
-struct seen {
+struct report {
 	int n, status;
 	uint64_t notes[256];
 };
 
-static struct seen *seen;
+static struct report *report;
 static bool started;
 
 #if defined(__x86_64__)
@@ -58,9 +58,9 @@ static void *function(const char *name)
 
 static void note(uint64_t value)
 {
-	if (seen->n == 256)
+	if (report->n == 256)
 		_exit(7);
-	seen->notes[seen->n++] = value;
+	report->notes[report->n++] = value;
 }
 
 static void note_mask(void)
@@ -191,11 +191,11 @@ static void start(void)
 }
 
 /* Run in a child, and return what was seen there. */
-static struct seen observe(enum start when, void (*act)(void), void (*then)(void))
+static struct report observe(enum start when, void (*act)(void), void (*then)(void))
 {
 	pid_t child;
 
-	memset(seen, 0, sizeof(*seen));
+	memset(report, 0, sizeof(*report));
 	fflush(stdout);
 	child = fork();
 	CHECK(child >= 0);
@@ -216,19 +216,19 @@ static struct seen observe(enum start when, void (*act)(void), void (*then)(void
 			touch_object();
 		_exit(9);
 	}
-	CHECK_EQ(waitpid(child, &seen->status, 0), child);
-	return *seen;
+	CHECK_EQ(waitpid(child, &report->status, 0), child);
+	return *report;
 }
 
 static void compare(const char *what, size_t i, void (*act)(void), void (*then)(void))
 {
-	struct seen without = observe(NEVER, act, then);
+	struct report without = observe(NEVER, act, then);
 
 	if (WIFEXITED(without.status))
 		CHECK_EQ(WEXITSTATUS(without.status), 9);
 	CHECK(without.n);
 	for (enum start when = BEFORE; when < N_STARTS; when++) {
-		struct seen with = observe(when, act, then);
+		struct report with = observe(when, act, then);
 
 		if (with.status == without.status && with.n == without.n &&
 		    !memcmp(with.notes, without.notes, sizeof(with.notes)))
@@ -245,8 +245,8 @@ static void compare(const char *what, size_t i, void (*act)(void), void (*then)(
 static void prepare(void)
 {
 	not_with_tsan();
-	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(seen != MAP_FAILED);
+	report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(report != MAP_FAILED);
 	use_stack();
 	/* A sanitizer has a handler of its own. */
 	F(signal)(SIGSEGV, SIG_DFL);
@@ -279,7 +279,7 @@ static void get_twice(void)
 
 	for (int i = 0; i < 2; i++) {
 		raise(SIGSEGV);
-		sigqueue(getpid(), SIGSEGV, (union sigval){ .sival_ptr = &seen });
+		sigqueue(getpid(), SIGSEGV, (union sigval){ .sival_ptr = &report });
 		query();
 		note_mask();
 	}
@@ -347,8 +347,8 @@ static void crashes(void)
 	compare("a crash", 1, NULL, crash);
 	compare("a crash in a handler", 0, act_plain, fault_in_handler);
 	compare("a crash while blocked", 0, act_info, fault_while_blocked);
-	CHECK(WIFSIGNALED(seen->status));
-	CHECK_EQ(WTERMSIG(seen->status), SIGSEGV);
+	CHECK(WIFSIGNALED(report->status));
+	CHECK_EQ(WTERMSIG(report->status), SIGSEGV);
 }
 
 /* ---- masks */
@@ -810,8 +810,8 @@ static void circles(void)
 	prepare();
 	compare("a circle", 0, NULL, circle);
 	compare("a circle", 1, NULL, circle_of_two);
-	CHECK(WIFSIGNALED(seen->status));
-	CHECK_EQ(WTERMSIG(seen->status), SIGSEGV);
+	CHECK(WIFSIGNALED(report->status));
+	CHECK_EQ(WTERMSIG(report->status), SIGSEGV);
 }
 
 /* What waits for the parent does not wait for its child. */

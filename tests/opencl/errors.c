@@ -31,7 +31,7 @@ static const char source[] =
 #define ADD(w) CALL_WORK((w)->add, WORDS, adsmPtr((w)->p[0]), adsmPtr((w)->p[1]), adsmOut((w)->p[2]))
 #define INCREMENT(w, p, n) CALL_WORK((w)->increment, n, adsmInOut(p))
 
-static void plan(const char *words);
+static void set_plan(const char *words);
 
 #include "failing.h"
 
@@ -361,7 +361,7 @@ static void limits(void)
 
 /* ---- operations that fail: repeated, they work, and nothing is lost */
 
-static void plan(const char *words)
+static void set_plan(const char *words)
 {
 	use_shim(words);
 	set("opencl_cache", "off");

@@ -22,11 +22,11 @@ static const char scale_source[] =
 #define NO_COMPILER "fail=clCreateProgramWithSource:-3"
 #define NO_BINARIES "fail=clCreateProgramWithBinary:-42"
 
-static void plan(const char *words);
+static void set_plan(const char *words);
 
 #include "scale.h"
 
-static void plan(const char *words)
+static void set_plan(const char *words)
 {
 	const char *shim = getenv("TEST_SHIM");
 

@@ -202,37 +202,37 @@ ADSM_PARTITION(14) static long thrice(long x)
 	return 3 * x;
 }
 
-ADSM_PARTITION(13) void fill(struct seen *seen, int which)
+ADSM_PARTITION(13) void fill(struct observed *observed, int which)
 {
-	seen->text = which ? "of partition 13" : "and no other";
-	seen->table = table;
-	seen->function = which ? twice : thrice;
+	observed->text = which ? "of partition 13" : "and no other";
+	observed->table = table;
+	observed->function = which ? twice : thrice;
 }
 
-ADSM_PARTITION(14) int check(const struct seen *seen, int which)
+ADSM_PARTITION(14) int check(const struct observed *observed, int which)
 {
 	const char *expected = which ? "of partition 13" : "and no other";
 
 	for (int i = 0; i < 5; i++)
-		if (seen->table[i] != table[i])
+		if (observed->table[i] != table[i])
 			return 10 + i;
 	for (int i = 0; expected[i]; i++)
-		if (seen->text[i] != expected[i])
+		if (observed->text[i] != expected[i])
 			return 20;
-	return seen->function(14) != (which ? 28 : 42) ? 30 : seen->table != table ? 31 : 0;
+	return observed->function(14) != (which ? 28 : 42) ? 30 : observed->table != table ? 31 : 0;
 }
 
 EXPORT ADSM_PARTITION(15) int addresses(void)
 {
 	for (int i = 0; i < 6; i++) {
-		struct seen seen;
+		struct observed observed;
 
-		fill(&seen, i & 1);
-		if (check(&seen, i & 1))
-			return check(&seen, i & 1);
+		fill(&observed, i & 1);
+		if (check(&observed, i & 1))
+			return check(&observed, i & 1);
 		if (own_address(1) != (long)&own_address)
 			return 40;
-		if (i & 1 && own_address(0) != (long)seen.function)
+		if (i & 1 && own_address(0) != (long)observed.function)
 			return 41;
 	}
 	return 0;

@@ -45,7 +45,7 @@ struct large {
 };
 
 /* Written to by resident functions of the test. */
-struct seen {
+struct observed {
 	const char *text;
 	const int *table;
 	long (*function)(long);

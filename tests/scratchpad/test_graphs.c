@@ -105,7 +105,7 @@ static struct adsm_partitions *create(unsigned of_column)
 
 static struct {
 	uint64_t moves, victims;
-} seen;
+} totals;
 
 static void run_graph(struct adsm_partitions *partitions, const struct trace_node *root, unsigned long want)
 {
@@ -127,8 +127,8 @@ static void run_graph(struct adsm_partitions *partitions, const struct trace_nod
 	CHECKF(got == want, "graph %lu, column %u: %lx, not %lx", seed, column, got, want);
 	CHECKF(counters.calls == 1 + calls_across(root), "graph %lu, column %u: %lu calls", seed, column,
 	       (unsigned long)counters.calls);
-	seen.moves += counters.moves;
-	seen.victims += counters.victim_hits;
+	totals.moves += counters.moves;
+	totals.victims += counters.victim_hits;
 }
 
 static void run_seed(struct adsm_partitions **managers)
@@ -181,8 +181,8 @@ int main(int argc, char **argv)
 	for (seed = 1; seed <= n; seed++)
 		run_seed(managers);
 	/* What is easy to do wrong has been done often. */
-	CHECKF(seen.moves > n && seen.victims > n, "%lu moves, %lu from the victim entry", (unsigned long)seen.moves,
-	       (unsigned long)seen.victims);
+	CHECKF(totals.moves > n && totals.victims > n, "%lu moves, %lu from the victim entry",
+	       (unsigned long)totals.moves, (unsigned long)totals.victims);
 	for (column = 0; column < COLUMNS; column++)
 		adsm_partition_destroy(managers[column]);
 	return 0;

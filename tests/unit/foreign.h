@@ -221,7 +221,7 @@ struct command {
 	int status;
 	int refuse;
 	bool ran;
-	unsigned seen;			/* of the object's first word on the device, when it was enqueued */
+	unsigned first_word;		/* of the object's first word on the device, when it was enqueued */
 };
 
 /* Under the lock, as a launch would be: what the device has now is what the commands begin with. */
@@ -233,7 +233,7 @@ static inline int enqueue(void *arg)
 
 	c->ran = true;
 	if (object)
-		CHECK(!inner->to_host(&c->seen, object->memory, 0, sizeof(c->seen), NULL));
+		CHECK(!inner->to_host(&c->first_word, object->memory, 0, sizeof(c->first_word), NULL));
 	if (c->refuse)
 		return c->refuse;
 	pthread_mutex_lock(&job_mutex);
@@ -254,7 +254,7 @@ static inline unsigned call(volatile void *p, unsigned access, size_t offset, si
 
 	CHECK(!adsm_driver_call(object_of(p)->home, &use, access != NO_ACCESS, NULL, enqueue, &c, &result));
 	CHECK(c.ran && !result);
-	return c.seen;
+	return c.first_word;
 }
 
 /* Wait as the program does: the driver knows, then the library is told; and for the library to know all of it. */

@@ -158,8 +158,8 @@ static const char *broken(void)
 
 /* ---- the states that have been seen */
 
-static struct world *seen;
-static size_t n_seen, seen_room, *table, table_size, n_transitions;
+static struct world *visited;
+static size_t n_visited, visited_room, *table, table_size, n_transitions;
 
 static uint64_t hash_of(const struct world *world)
 {
@@ -173,14 +173,14 @@ static uint64_t hash_of(const struct world *world)
 
 static void grow(void)
 {
-	seen_room = seen_room ? 2 * seen_room : 4096;
-	seen = realloc(seen, seen_room * sizeof(*seen));
-	table_size = 2 * seen_room;
+	visited_room = visited_room ? 2 * visited_room : 4096;
+	visited = realloc(visited, visited_room * sizeof(*visited));
+	table_size = 2 * visited_room;
 	table = realloc(table, table_size * sizeof(*table));
-	CHECK(seen && table);
+	CHECK(visited && table);
 	memset(table, 0xff, table_size * sizeof(*table));
-	for (size_t i = 0; i < n_seen; i++) {
-		size_t at = hash_of(&seen[i]) % table_size;
+	for (size_t i = 0; i < n_visited; i++) {
+		size_t at = hash_of(&visited[i]) % table_size;
 
 		while (table[at] != SIZE_MAX)
 			at = (at + 1) % table_size;
@@ -218,14 +218,14 @@ static bool arrive(void)
 		return true;
 	}
 	canonize();
-	if (n_seen == seen_room)
+	if (n_visited == visited_room)
 		grow();
 	at = hash_of(&w) % table_size;
-	while (table[at] != SIZE_MAX && memcmp(&seen[table[at]], &w, sizeof(w)))
+	while (table[at] != SIZE_MAX && memcmp(&visited[table[at]], &w, sizeof(w)))
 		at = (at + 1) % table_size;
 	if (table[at] == SIZE_MAX) {
-		memcpy(&seen[n_seen], &w, sizeof(w));
-		table[at] = n_seen++;
+		memcpy(&visited[n_visited], &w, sizeof(w));
+		table[at] = n_visited++;
 	}
 	return false;
 }
@@ -560,7 +560,7 @@ static bool of_object(int op)
 static bool go_on(size_t from)
 {
 #define GO(transition) do { \
-	memcpy(&w, &seen[from], sizeof(w)); \
+	memcpy(&w, &visited[from], sizeof(w)); \
 	if ((transition) && arrive()) \
 		return true; \
 } while (0)
@@ -586,7 +586,7 @@ static const char *explore(const struct adsm_protocol *of, enum fault fault)
 	protocol.cleaned = cleaned;
 	planted = fault;
 	wrong = NULL;
-	n_seen = n_transitions = seen_room = 0;
+	n_visited = n_transitions = visited_room = 0;
 	memset(&w, 0, sizeof(w));
 	w.blocks.at = w.at;
 	w.blocks.n = N;
@@ -601,7 +601,7 @@ static const char *explore(const struct adsm_protocol *of, enum fault fault)
 	n_transitions--;
 	if (arrive())
 		return wrong;
-	for (size_t i = 0; i < n_seen; i++)
+	for (size_t i = 0; i < n_visited; i++)
 		if (go_on(i))
 			return wrong;
 	return NULL;
@@ -634,7 +634,7 @@ static void explore_all(const struct adsm_protocol *of)
 {
 	const char *found = explore(of, NONE);
 
-	printf("%s: %zu states, %zu transitions\n", of->name, n_seen, n_transitions);
+	printf("%s: %zu states, %zu transitions\n", of->name, n_visited, n_transitions);
 	if (found || adsm_protocol_broken(of))
 		fprintf(stderr, "%s: %s\n", of->name, found ? found : adsm_protocol_broken(of));
 	CHECK(!found && !adsm_protocol_broken(of));

@@ -136,7 +136,7 @@ static void check_calls(void)
 	CHECK_EQ(adsm_driver_call(home, (struct adsm_driver_use[]){ { (void *)p, ADSM_ACCESS_INOUT } }, 1, NULL,
 				  enqueue, &c, &result), -EIO);
 	join_fails = false;
-	CHECK(c.ran && c.seen == 10);
+	CHECK(c.ran && c.first_word == 10);
 	n_done[0] = n_jobs[0] - 1;
 	sync_all();
 	CHECK_EQ(p[0], word_of(11));

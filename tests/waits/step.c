@@ -67,7 +67,7 @@ struct range { uint8_t *p; size_t size; };
 
 struct move { uint8_t thread, how; uint16_t choice; };
 
-struct seen { uint64_t a, b; uint32_t id; };
+struct visited { uint64_t a, b; uint32_t id; };
 
 struct frame {
 	uint8_t *state;
@@ -96,7 +96,7 @@ static struct engine {
 	uint64_t constant_hash;
 	uint8_t *buffer, *first;
 	size_t size, room;
-	struct seen *seen;
+	struct visited *visited;
 	size_t n_slots;
 	uint32_t n_states;
 	struct { uint32_t parent; struct move move; bool good; } *states;
@@ -625,28 +625,28 @@ static uint32_t number(bool *ret_new)
 
 	hash(engine->buffer, engine->size, &a, &b);
 	if (engine->n_states >= engine->n_slots / 2) {
-		struct seen *old = engine->seen;
+		struct visited *old = engine->visited;
 		size_t n = engine->n_slots;
 
 		engine->n_slots = n ? 2 * n : 1 << 16;
-		engine->seen = calloc(engine->n_slots, sizeof(*engine->seen));
-		if (!engine->seen)
+		engine->visited = calloc(engine->n_slots, sizeof(*engine->visited));
+		if (!engine->visited)
 			abort();
 		for (size_t k = 0; k < n; k++) {
 			if (!old[k].id)
 				continue;
-			for (i = old[k].a & (engine->n_slots - 1); engine->seen[i].id;)
+			for (i = old[k].a & (engine->n_slots - 1); engine->visited[i].id;)
 				i = (i + 1) & (engine->n_slots - 1);
-			engine->seen[i] = old[k];
+			engine->visited[i] = old[k];
 		}
 		free(old);
 	}
-	for (i = a & (engine->n_slots - 1); engine->seen[i].id; i = (i + 1) & (engine->n_slots - 1))
-		if (engine->seen[i].a == a && engine->seen[i].b == b) {
+	for (i = a & (engine->n_slots - 1); engine->visited[i].id; i = (i + 1) & (engine->n_slots - 1))
+		if (engine->visited[i].a == a && engine->visited[i].b == b) {
 			*ret_new = false;
-			return engine->seen[i].id - 1;
+			return engine->visited[i].id - 1;
 		}
-	engine->seen[i] = (struct seen){ a, b, ++engine->n_states };
+	engine->visited[i] = (struct visited){ a, b, ++engine->n_states };
 	*ret_new = true;
 	return engine->n_states - 1;
 }
@@ -870,8 +870,8 @@ static void setup(const struct step_scenario *scenario)
 	engine->n_edges = 0;
 	engine->current = -1;
 	engine->failed = NULL;
-	if (engine->seen)
-		memset(engine->seen, 0, engine->n_slots * sizeof(*engine->seen));
+	if (engine->visited)
+		memset(engine->visited, 0, engine->n_slots * sizeof(*engine->visited));
 	arena.used = 0;
 	arena.room = ARENA;
 	memset(__start_step_local, 0, local_size());

@@ -27,7 +27,7 @@ static pthread_mutex_t answering = PTHREAD_MUTEX_INITIALIZER;	/* outside the oth
 
 static struct {
 	char name[80];
-	uint64_t nth, seen;
+	uint64_t nth, n_calls;
 	CUresult error;
 	bool sticks;
 } rules[MAX_RULES];
@@ -289,7 +289,7 @@ static CUresult planned(const char *name)
 	CUresult error = 0;
 
 	for (size_t i = 0; i < n_rules; i++) {
-		if (strcmp(rules[i].name, name) || ++rules[i].seen != rules[i].nth)
+		if (strcmp(rules[i].name, name) || ++rules[i].n_calls != rules[i].nth)
 			continue;
 		error = rules[i].error;
 		if (rules[i].sticks && driver_current())

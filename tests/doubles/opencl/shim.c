@@ -210,7 +210,7 @@ cl_int planned(bool of_event, enum function f)
 	cl_int code = 0;
 
 	for (struct rule *rule = plan.rules; rule < plan.rules + plan.n_rules; rule++)
-		if (rule->of_event == of_event && rule->function == f && (++rule->seen == rule->nth || !rule->nth))
+		if (rule->of_event == of_event && rule->function == f && (++rule->n_calls == rule->nth || !rule->nth))
 			code = rule->code;
 	return code;
 }

@@ -50,7 +50,7 @@ struct rule {
 	bool of_event;
 	enum function function;
 	cl_int code;
-	uint64_t nth, seen;
+	uint64_t nth, n_calls;
 };
 
 struct plan {

@@ -141,15 +141,15 @@ static const char *text_of(cl_device_id of, cl_device_info info)
 
 /* ---- callbacks, in the order in which they come */
 
-static struct seen {
+static struct callback {
 	int number;
 	cl_int status;
 	cl_int queried;
 	pthread_t thread;
-} seen[MAX_EVENTS];
-static unsigned n_seen;
-static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t seen_more = PTHREAD_COND_INITIALIZER;
+} callbacks[MAX_EVENTS];
+static unsigned n_callbacks;
+static pthread_mutex_t callbacks_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t callbacks_more = PTHREAD_COND_INITIALIZER;
 static int numbers[MAX_EVENTS];
 
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *user)
@@ -157,10 +157,10 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *user)
 	/* The event is good until this returns, though the program has released it. */
 	cl_int queried = status_of(event);
 
-	pthread_mutex_lock(&seen_lock);
-	seen[n_seen++] = (struct seen){ *(int *)user, status, queried, pthread_self() };
-	pthread_cond_signal(&seen_more);
-	pthread_mutex_unlock(&seen_lock);
+	pthread_mutex_lock(&callbacks_lock);
+	callbacks[n_callbacks++] = (struct callback){ *(int *)user, status, queried, pthread_self() };
+	pthread_cond_signal(&callbacks_more);
+	pthread_mutex_unlock(&callbacks_lock);
 }
 
 static void watch(cl_event event, int number)
@@ -171,10 +171,10 @@ static void watch(cl_event event, int number)
 
 static void wait_seen(unsigned n)
 {
-	pthread_mutex_lock(&seen_lock);
-	while (n_seen < n)
-		pthread_cond_wait(&seen_more, &seen_lock);
-	pthread_mutex_unlock(&seen_lock);
+	pthread_mutex_lock(&callbacks_lock);
+	while (n_callbacks < n)
+		pthread_cond_wait(&callbacks_more, &callbacks_lock);
+	pthread_mutex_unlock(&callbacks_lock);
 }
 
 /* ---- children */
@@ -300,8 +300,8 @@ static void event(void)
 	      CL_PROFILING_INFO_NOT_AVAILABLE);
 	wait_seen(2);
 	for (int i = 0; i < 2; i++)
-		CHECK(seen[i].status == (seen[i].number == 2 ? CL_OUT_OF_RESOURCES : CL_COMPLETE) &&
-		      seen[i].queried == seen[i].status);
+		CHECK(callbacks[i].status == (callbacks[i].number == 2 ? CL_OUT_OF_RESOURCES : CL_COMPLETE) &&
+		      callbacks[i].queried == callbacks[i].status);
 	CHECK(!cl.clFinish(queue));
 	CHECK(status_of(marker) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	CHECK(cl.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 16, bytes, 0, NULL, NULL) == CL_INVALID_COMMAND_QUEUE);
@@ -330,8 +330,8 @@ static void is_lost(void)
 	wait_seen(2);
 	for (int i = 0; i < 2; i++)
 		/* The first may have ended, and told, before the device was lost. */
-		CHECK((seen[i].status == CL_DEVICE_NOT_AVAILABLE || (!seen[i].number && !seen[i].status)) &&
-		      seen[i].queried == seen[i].status);
+		CHECK((callbacks[i].status == CL_DEVICE_NOT_AVAILABLE ||
+		       (!callbacks[i].number && !callbacks[i].status)) && callbacks[i].queried == callbacks[i].status);
 	CHECK(!status_of(known) && status_of(last) == CL_DEVICE_NOT_AVAILABLE);
 	CHECK(cl.clWaitForEvents(1, &last) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	CHECK(!cl.clReleaseEvent(known) && !cl.clReleaseEvent(open) && !cl.clReleaseEvent(last));
@@ -344,7 +344,7 @@ static bool mix(cl_mem buffer)
 	int next[2] = { 0, 1 };
 	bool mixed = false;
 
-	n_seen = 0;
+	n_callbacks = 0;
 	/* Number 2i is on one queue, 2i + 1 on the other; each has ended before the next is given. */
 	for (unsigned i = 0; i < MAX_EVENTS; i++) {
 		char byte = 0;
@@ -357,11 +357,12 @@ static bool mix(cl_mem buffer)
 	}
 	wait_seen(MAX_EVENTS);
 	for (unsigned i = 0; i < MAX_EVENTS; i++) {
-		CHECK(!seen[i].status && !seen[i].queried);
-		CHECK(pthread_equal(seen[i].thread, seen[0].thread) && !pthread_equal(seen[i].thread, pthread_self()));
-		CHECK(seen[i].number == next[seen[i].number % 2]);
-		next[seen[i].number % 2] += 2;
-		mixed |= seen[i].number != (int)i;
+		CHECK(!callbacks[i].status && !callbacks[i].queried);
+		CHECK(pthread_equal(callbacks[i].thread, callbacks[0].thread));
+		CHECK(!pthread_equal(callbacks[i].thread, pthread_self()));
+		CHECK(callbacks[i].number == next[callbacks[i].number % 2]);
+		next[callbacks[i].number % 2] += 2;
+		mixed |= callbacks[i].number != (int)i;
 	}
 	return mixed;
 }

@@ -512,8 +512,8 @@ static uint64_t hash_state(void)
 
 /* ---- all of them */
 
-static uint64_t *seen;			/* a table by hash */
-static size_t seen_size, n_states;
+static uint64_t *visited;		/* a table by hash */
+static size_t visited_size, n_states;
 static uint64_t n_transitions;
 static struct from { uint32_t state; uint16_t action; } *ways;	/* by which each was found first */
 static uint32_t at_state;
@@ -543,30 +543,30 @@ static void push(struct queue *queue, uint32_t state)
 
 static bool is_new(uint64_t value)
 {
-	size_t i = value & (seen_size - 1);
+	size_t i = value & (visited_size - 1);
 
-	while (seen[i] && seen[i] != value)
-		i = (i + 1) & (seen_size - 1);
-	if (seen[i])
+	while (visited[i] && visited[i] != value)
+		i = (i + 1) & (visited_size - 1);
+	if (visited[i])
 		return false;
-	seen[i] = value;
+	visited[i] = value;
 	return true;
 }
 
 static void note_state(struct queue *queue)
 {
-	if (n_states * 2 >= seen_size) {
-		uint64_t *old = seen;
-		const size_t old_size = seen_size;
+	if (n_states * 2 >= visited_size) {
+		uint64_t *old = visited;
+		const size_t old_size = visited_size;
 
-		seen_size = seen_size ? seen_size * 4 : 1 << 16;
-		seen = calloc(seen_size, sizeof(*seen));
-		CHECK(seen);
+		visited_size = visited_size ? visited_size * 4 : 1 << 16;
+		visited = calloc(visited_size, sizeof(*visited));
+		CHECK(visited);
 		for (size_t i = 0; i < old_size; i++)
 			if (old[i])
 				is_new(old[i]);
 		free(old);
-		ways = grow(ways, seen_size * sizeof(*ways));
+		ways = grow(ways, visited_size * sizeof(*ways));
 	}
 	if (!is_new(hash_state()))
 		return;
@@ -593,9 +593,9 @@ static void explore(void)
 	uint32_t head[2], depth = 0;
 
 	begin();
-	n_states = n_transitions = seen_size = 0;
-	free(seen);
-	seen = NULL;
+	n_states = n_transitions = visited_size = 0;
+	free(visited);
+	visited = NULL;
 	note_state(&queues[0]);
 	for (; queues[depth % 2].size; depth++) {
 		struct queue *now = &queues[depth % 2];
@@ -705,7 +705,7 @@ int main(int argc, char **argv)
 		if (is_named(scope->name, argc - skip, argv + skip) != others)
 			explore();
 	world_end();
-	free(seen);
+	free(visited);
 	free(ways);
 	return 0;
 }
