@@ -387,7 +387,7 @@ static void run_case(size_t which)
 	for (uint32_t i = 0; i < n; i++)
 		start_worker(&workers[i], i);
 	while (atomic_load(&n_left) || !adsm_hcrc_node_has_ended(&status))
-		if (!adsm_hcrc_node_look())
+		if (!adsm_hcrc_node_poll())
 			adsm_comm_rest(ADSM_COMM_BUSY_NS);
 	for (uint32_t i = 0; i < n; i++) {
 		pthread_join(workers[i].thread, NULL);

@@ -53,7 +53,7 @@ static void serve(void *arg)
 	for (;;) {
 		const uint64_t done = atomic_load(&queue->done);
 
-		adsm_requests_look();
+		adsm_requests_poll();
 		if (atomic_load(&queue->submitted) != done) {
 			n_launches++;
 			adsm_process_queue_done(queue, true);

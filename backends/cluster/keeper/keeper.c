@@ -52,7 +52,7 @@ struct keeper {				/* in memory that both processes share */
 	bool answered;			/* the application's first request was answered, or node 0 will answer it */
 	bool running;			/* the launch command runs */
 	uint64_t started_ns, oom_kills;
-	uint64_t heard_ns, looked_ns;	/* when node 0 was last heard, and when that was last checked */
+	uint64_t heard_ns, checked_ns;	/* when node 0 was last heard, and when that was last checked */
 	int signals;			/* a signalfd */
 	int error;			/* why it ends, with the text below; -EEXIST: another start may succeed */
 	char why[TEXT];			/* "": the application has ended the cluster */
@@ -258,9 +258,9 @@ static bool is_silent(struct keeper *keeper)
 	const uint64_t heard_ns = atomic_load(&cluster->heard_ns);
 
 	/* Checks that come so late mean that this process or the machine was stopped: start the time again. */
-	if (now - keeper->looked_ns > timeout_ns / 2)
+	if (now - keeper->checked_ns > timeout_ns / 2)
 		keeper->heard_ns = now;
-	keeper->looked_ns = now;
+	keeper->checked_ns = now;
 	if (heard_ns > keeper->heard_ns)
 		keeper->heard_ns = heard_ns;
 	return heard_ns && now > keeper->heard_ns && now - keeper->heard_ns > timeout_ns;

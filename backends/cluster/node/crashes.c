@@ -114,7 +114,7 @@ void adsm_crashes_refuse(const char *text)
 	_exit(1);
 }
 
-void adsm_crashes_look(void)
+void adsm_crashes_poll(void)
 {
 	if (!atomic_load(&report.crash.signal))
 		return;

@@ -49,11 +49,11 @@ static struct {
 } node;
 
 /* Called between two checks for letters, on any node. */
-static void look(void)
+static void poll(void)
 {
-	adsm_crashes_look();
-	adsm_units_look();
-	adsm_requests_look();
+	adsm_crashes_poll();
+	adsm_units_poll();
+	adsm_requests_poll();
 	/* _exit(): no destructor may run while kernels run. */
 	if (adsm_requests_over())
 		_exit(0);
@@ -281,7 +281,7 @@ static void run_task(uint64_t done)
 	slot->start_ns = adsm_os_now_ns();
 	if (collect_touched())
 		adsm_node_run(&nothing, &node.before, &counts);
-	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster, look,
+	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster, poll,
 					  &costs, &node.shared->tasks[i], node.shared->failures[i]);
 	/* As in any device process: the application asks for the record of tasks. */
 	slot->task = 1;
@@ -362,11 +362,11 @@ static void serve_application(void)
 	uint64_t awake_until_ns = 0;
 
 	while (!adsm_requests_over()) {
-		adsm_requests_look();
+		adsm_requests_poll();
 		if (has_launch()) {
 			run_next();
 			awake_until_ns = adsm_os_now_ns() + AWAKE_NS;
-		} else if (!adsm_node_look()) {
+		} else if (!adsm_node_poll()) {
 			sleep_idle(awake_until_ns);
 		}
 	}
@@ -525,7 +525,7 @@ static void join(void)
 int main(int argc, char **argv)
 {
 	char text[ADSM_PROCESS_TEXT];
-	static const struct adsm_node_calls calls = { begin_part, has_ended, look, adsm_node_task_look, take_letter };
+	static const struct adsm_node_calls calls = { begin_part, has_ended, poll, adsm_node_task_poll, take_letter };
 	void *p;
 
 	prctl(PR_SET_NAME, "adsm-cluster-node");

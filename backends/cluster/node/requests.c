@@ -167,7 +167,7 @@ bool adsm_requests_waiting(void)
 	return atomic_load(&requests.app_ended) || state == ASKED || state == SENT;
 }
 
-void adsm_requests_look(void)
+void adsm_requests_poll(void)
 {
 	if (atomic_load(&requests.state) == ASKED)
 		begin();

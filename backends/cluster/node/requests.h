@@ -16,7 +16,7 @@ int adsm_requests_start(int (*hello)(const struct adsm_process_request *request,
 /* Node 0: is a request there that was not served yet, or that waits for other nodes? */
 bool adsm_requests_waiting(void);
 /* Node 0: serve the request as far as possible now. */
-void adsm_requests_look(void);
+void adsm_requests_poll(void);
 /* Node 0: an ANSWER message has come. */
 void adsm_requests_answer(int from, const void *data, size_t size);
 /* Has the application ended? */

@@ -298,7 +298,7 @@ static int no_sleep(_Atomic uint32_t *word, uint32_t value, bool far)
 	return 0;
 }
 
-static void look_at_wants(struct adsm_once_table *table)
+static void check_wants(struct adsm_once_table *table)
 {
 	size_t n = 0, n_ended = 0;
 
@@ -465,15 +465,15 @@ void adsm_units_letter(const struct adsm_letter *letter)
 			adsm_comm_fail("node %d sent a message about units of unknown kind", letter->from);
 	}
 	if (!adsm_comm.rank && units.n_wants)
-		look_at_wants(adsm_device_once_table());
+		check_wants(adsm_device_once_table());
 }
 
-void adsm_units_look(void)
+void adsm_units_poll(void)
 {
 	if (adsm_comm.rank)
 		tell();
 	else if (units.n_wants && atomic_load(&adsm_device_once_table()->doorbell) != units.last_doorbell)
-		look_at_wants(adsm_device_once_table());
+		check_wants(adsm_device_once_table());
 }
 
 /* ---- launches */

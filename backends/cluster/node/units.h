@@ -34,6 +34,6 @@ void adsm_units_begin(const struct adsm_pool_launch *launch, uint32_t crew);
 /* The part has ended on this node; called repeatedly until the end is known. */
 void adsm_units_part_ended(void);
 /* Send what is to be reported, and process what has become known. */
-void adsm_units_look(void);
+void adsm_units_poll(void);
 /* An ONCE letter has come. */
 void adsm_units_letter(const struct adsm_letter *letter);

@@ -223,7 +223,7 @@ static void note_times(const struct adsm_letter *letter)
 	node.n_times++;
 }
 
-bool adsm_node_look(void)
+bool adsm_node_poll(void)
 {
 	struct adsm_letter letter;
 
@@ -316,9 +316,9 @@ static void wait_for_all(void)
 	bool ended = false;
 
 	while (!ended || node.n_done < adsm_comm.n - 1) {
-		bool found = adsm_node_look();
+		bool found = adsm_node_poll();
 
-		node.calls->look();
+		node.calls->poll();
 		if (!ended && has_ended()) {
 			done = finish();
 			end_ns = adsm_os_now_ns();
@@ -339,9 +339,9 @@ static void ask_times(void)
 	node.n_times = 0;
 	adsm_comm_send(-1, ADSM_TAG_TIMES, NULL, 0);
 	while (node.n_times < adsm_comm.n - 1) {
-		bool found = adsm_node_look();
+		bool found = adsm_node_poll();
 
-		node.calls->look();
+		node.calls->poll();
 		if (!found)
 			adsm_comm_rest(ADSM_COMM_BUSY_NS);
 	}
@@ -449,7 +449,7 @@ void adsm_node_echo(void)
 	node.n_done = 0;
 	adsm_comm_send(-1, ADSM_TAG_ECHO, &nothing, sizeof(nothing));
 	while (node.n_done < adsm_comm.n - 1) {
-		if (!adsm_node_look())
+		if (!adsm_node_poll())
 			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
 	}
 }
@@ -570,8 +570,8 @@ void adsm_node_serve(void)
 			}
 			adsm_comm_drop(&letter);
 		}
-		node.calls->look();
-		in_task = node.calls->look_for_task(&found);
+		node.calls->poll();
+		in_task = node.calls->poll_task(&found);
 		if (node.running) {
 			found |= move_pages();
 			if (has_ended() && !adsm_move_n_fetches()) {

@@ -49,12 +49,12 @@ struct adsm_node_calls {
 	/* Has the part ended? Not called for a part without blocks. Called again before the DONE letter is sent. */
 	bool (*has_ended)(void);
 	/* Called between two checks for letters, for other work. */
-	void (*look)(void);
+	void (*poll)(void);
 	/*
 	 * Other nodes: does a task run? *ret_found is set if there was something to do for it; otherwise it is
 	 * unchanged.
 	 */
-	bool (*look_for_task)(bool *ret_found);
+	bool (*poll_task)(bool *ret_found);
 	/*
 	 * A letter that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE, TASK…. Returns false if it is unknown.
 	 */
@@ -79,7 +79,7 @@ struct adsm_node_counts {
 void adsm_node_interval(const struct adsm_node_launch *launch, int node, uint64_t *ret_first, uint64_t *ret_n);
 void adsm_node_start(const struct adsm_node_options *options, const struct adsm_node_calls *calls);
 /* Node 0, at any time: serve letters from other nodes. Returns whether there was one. */
-bool adsm_node_look(void);
+bool adsm_node_poll(void);
 /* Node 0: run a whole launch. Returns when node 0 has all that the launch wrote. */
 void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_before *before,
 		   struct adsm_node_counts *ret_counts);

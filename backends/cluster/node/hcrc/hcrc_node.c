@@ -221,7 +221,7 @@ static void probe(void)
 	pthread_mutex_unlock(&node.mutex);
 }
 
-bool adsm_hcrc_node_look(void)
+bool adsm_hcrc_node_poll(void)
 {
 	bool any = receive();
 

@@ -17,7 +17,7 @@ int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config);
  * The thread that makes all calls of MPI calls this again and again until the task has ended on this node. It never
  * waits. Returns whether there was anything to do.
  */
-bool adsm_hcrc_node_look(void);
+bool adsm_hcrc_node_poll(void);
 /* Is everything done on this node? *ret_status: 0, or a negative errno of the task. */
 bool adsm_hcrc_node_has_ended(int *ret_status);
 /* The counts of this node; and on the manager's node: was a page written to? Valid until adsm_hcrc_node_finish(). */

@@ -41,7 +41,7 @@ static struct {
 	uint64_t awake_ns;		/* rests do not sleep for this time */
 	uint32_t n_ticks;		/* sleeps that ended by their time limit */
 	uint64_t timeout_ns;
-	uint64_t beat_ns, looked_ns;	/* when beats were last sent, and when silent nodes were last checked */
+	uint64_t beat_ns, checked_ns;	/* when beats were last sent, and when silent nodes were last checked */
 	uint64_t *heard_ns;		/* for each node; on other nodes than node 0: for node 0 */
 	char (*hosts)[HOST];
 } comm;
@@ -104,7 +104,7 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	comm.heard_ns = adsm_node_memory(NULL, (size_t)adsm_comm.n * sizeof(*comm.heard_ns));
 	for (int r = 0; r < adsm_comm.n; r++)
 		comm.heard_ns[r] = adsm_os_now_ns();
-	comm.active_ns = comm.beat_ns = comm.looked_ns = adsm_os_now_ns();
+	comm.active_ns = comm.beat_ns = comm.checked_ns = adsm_os_now_ns();
 }
 
 void adsm_comm_finish(void)
@@ -227,11 +227,11 @@ bool adsm_comm_is_busy(void)
  */
 static void beat(void)
 {
-	const uint64_t now = adsm_os_now_ns(), since = now - comm.looked_ns;
+	const uint64_t now = adsm_os_now_ns(), since = now - comm.checked_ns;
 
 	if (!comm.timeout_ns || since < comm.timeout_ns / 16)
 		return;
-	comm.looked_ns = now;
+	comm.checked_ns = now;
 	if (adsm_comm.heard_ns)
 		atomic_store(adsm_comm.heard_ns, now);
 	/* This process itself was stopped for a long time and has not received: start the time again. */

@@ -24,13 +24,13 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 /* ---- node 0 */
 
 /*
- * Run a task to its end. adsm_pages_objects() must know all objects of the application. @look: called between two
+ * Run a task to its end. adsm_pages_objects() must know all objects of the application. @poll: called between two
  * checks for letters. Afterwards the workers' stores are in device memory, and marked in @shared as if the application
  * had written them. *ret_record: what the workers did, if the task is counted. Returns 0, or a negative errno with a
  * text.
  */
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
-		       void (*look)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
+		       void (*poll)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
 		       char ret_text[ADSM_PROCESS_TEXT]);
 
 /* When each node ran its part of the last task. */
@@ -41,4 +41,4 @@ const struct adsm_span *adsm_node_task_parts(void);
 /* Process a letter. Returns false if it belongs to no task. If the letter must stay, its data is taken from *letter. */
 bool adsm_node_task_letter(struct adsm_letter *letter);
 /* The function look_for_task of struct adsm_node_calls. */
-bool adsm_node_task_look(bool *ret_found);
+bool adsm_node_task_poll(bool *ret_found);
