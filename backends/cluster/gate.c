@@ -245,7 +245,7 @@ static bool blocks_and_listens(int sock)
 }
 
 /* Would accept() return without sleeping? @sock is readable. */
-static bool look(const struct gate *gate, int sock, const void *caller)
+static bool is_ready(const struct gate *gate, int sock, const void *caller)
 {
 	bool ready = true;
 
@@ -299,7 +299,7 @@ static int wait_poll(struct pollfd *fds, nfds_t n, int timeout, const void *call
 		for (nfds_t i = 0; i < n; i++) {
 			if (fds[i].events & POLLIN && has_found(fds[i].fd))
 				fds[i].revents |= POLLIN;
-			else if (fds[i].revents & POLLIN && !look(&gate, fds[i].fd, caller))
+			else if (fds[i].revents & POLLIN && !is_ready(&gate, fds[i].fd, caller))
 				fds[i].revents &= ~POLLIN;
 			ready += fds[i].revents != 0;
 		}
@@ -358,7 +358,7 @@ PUBLIC int select(int n, fd_set *read, fd_set *write, fd_set *except, struct tim
 				continue;
 			if (has_found(fd))
 				FD_SET(fd, read);
-			else if (was && !look(&gate, fd, __builtin_return_address(0)))
+			else if (was && !is_ready(&gate, fd, __builtin_return_address(0)))
 				FD_CLR(fd, read);
 			ready += FD_ISSET(fd, read) - was;
 		}

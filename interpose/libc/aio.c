@@ -34,7 +34,7 @@ struct shadow {
 	struct adsm_io io;
 	struct iovec room[ADSM_IO_ROOM(1)];
 	_Atomic unsigned refs;		/* 0: free; else 1 for the request, and 1 for each thread that looks at it */
-	_Atomic(uintptr_t) of;		/* the caller's aiocb while it stands for this; odd: tell() writes to it */
+	_Atomic(uintptr_t) of;		/* the caller's aiocb; odd: publish_result() writes to it; 0: none */
 	_Atomic(pthread_t) finisher;
 	_Atomic uint32_t finished;
 	struct shadow *next;		/* never removed from the list: a signal handler may call aio_error() */
@@ -45,7 +45,7 @@ static _Atomic unsigned n_in_use;
 
 /* ---- finding and keeping shadows */
 
-static bool take(struct shadow *s)
+static bool get_ref(struct shadow *s)
 {
 	unsigned refs = atomic_load(&s->refs);
 
@@ -55,23 +55,23 @@ static bool take(struct shadow *s)
 	return false;
 }
 
-static void put(struct shadow *s)
+static void put_ref(struct shadow *s)
 {
 	if (s && atomic_fetch_sub(&s->refs, 1) == 1)
 		atomic_fetch_sub(&n_in_use, 1);
 }
 
-/* The shadow that an aiocb stands for, or NULL. The caller ends its use by put(). */
-static struct shadow *get(const struct aiocb *cb)
+/* The shadow that an aiocb stands for, or NULL. The caller ends its use by put_ref(). */
+static struct shadow *shadow_of(const struct aiocb *cb)
 {
 	if (!atomic_load_explicit(&n_in_use, memory_order_relaxed) || !cb)
 		return NULL;
 	for (struct shadow *s = atomic_load(&shadows); s; s = s->next) {
-		if ((atomic_load(&s->of) & ~(uintptr_t)1) != (uintptr_t)cb || !take(s))
+		if ((atomic_load(&s->of) & ~(uintptr_t)1) != (uintptr_t)cb || !get_ref(s))
 			continue;
 		if ((atomic_load(&s->of) & ~(uintptr_t)1) == (uintptr_t)cb)
 			return s;
-		put(s);
+		put_ref(s);
 	}
 	return NULL;
 }
@@ -129,7 +129,7 @@ static void finish(struct shadow *s)
 }
 
 /* The request has ended: write its result into the caller's aiocb, once. */
-static void tell(struct shadow *s, struct aiocb *cb)
+static void publish_result(struct shadow *s, struct aiocb *cb)
 {
 	uintptr_t of = (uintptr_t)cb;
 
@@ -138,7 +138,7 @@ static void tell(struct shadow *s, struct aiocb *cb)
 		return;
 	set_result(cb, s->cb.__error_code, s->cb.__return_value);
 	atomic_store(&s->of, 0);
-	put(s);
+	put_ref(s);
 }
 
 /* Before the call of a kernel: end the inputs of all completed requests, also if the program has not asked for them. */
@@ -149,31 +149,31 @@ static void finish_completed(void)
 	for (struct shadow *s = atomic_load(&shadows); s; s = s->next) {
 		int error;
 
-		if (!atomic_load(&s->of) || !take(s))
+		if (!atomic_load(&s->of) || !get_ref(s))
 			continue;
 		error = real(aio_error)(&s->cb);
 		/* EAGAIN: libc has not accepted the request yet, or never will. */
 		if (atomic_load(&s->of) && error != EINPROGRESS && error != EAGAIN)
 			finish(s);
-		put(s);
+		put_ref(s);
 	}
 }
 
 /* Returns the state of the request, and ends it if it has completed. errno is kept. */
-static int look(struct shadow *s, const struct aiocb *cb)
+static int poll_request(struct shadow *s, const struct aiocb *cb)
 {
 	if (real(aio_error)(&s->cb) != EINPROGRESS)
-		tell(s, (struct aiocb *)cb);
+		publish_result(s, (struct aiocb *)cb);
 	return real(aio_error)(&s->cb);
 }
 
-static void look_at(const struct aiocb *cb)
+static void poll_aiocb(const struct aiocb *cb)
 {
-	struct shadow *s = get(cb);
+	struct shadow *s = shadow_of(cb);
 
 	if (s)
-		look(s, cb);
-	put(s);
+		poll_request(s, cb);
+	put_ref(s);
 }
 
 /* ---- the start of a request */
@@ -187,7 +187,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	struct shadow *s;
 
 	/* An earlier request of this aiocb may have ended without a question for its result. */
-	look_at(cb);
+	poll_aiocb(cb);
 	*ret_shadow = NULL;
 	if (!shared && !adsm_may_be_shared(cb, sizeof(*cb)))
 		return 0;
@@ -200,7 +200,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	s->io = (struct adsm_io){ .detached = true };
 	if (shared) {
 		if ((opcode == LIO_READ ? adsm_io_begin_input : adsm_io_begin_output)(&s->io, &whole, 1, s->room)) {
-			put(s);
+			put_ref(s);
 			return -EIO;
 		}
 		s->cb.aio_buf = s->io.vector->iov_base;
@@ -216,7 +216,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 }
 
 /* @operation: for aio_fsync(), whose requests have the opcode LIO_NOP here. */
-static int give(struct aiocb *cb, int opcode, int operation)
+static int start_by_libc(struct aiocb *cb, int opcode, int operation)
 {
 	if (opcode == LIO_NOP)
 		return real(aio_fsync)(operation, cb);
@@ -231,10 +231,10 @@ static int submit(struct aiocb *cb, int opcode, int operation)
 	if (error)
 		return adsm_refuse(-error);
 	if (!s)
-		return give(cb, opcode, operation);
-	if (!give(&s->cb, opcode, operation))
+		return start_by_libc(cb, opcode, operation);
+	if (!start_by_libc(&s->cb, opcode, operation))
 		return 0;
-	tell(s, cb);
+	publish_result(s, cb);
 	return -1;
 }
 
@@ -287,7 +287,7 @@ static int submit_list(int mode, struct aiocb *const list[], int n, struct sigev
 	/* Requests that libc has not accepted, or that have already ended. */
 	for (int i = 0; i < n; i++)
 		if (list[i])
-			look_at(list[i]);
+			poll_aiocb(list[i]);
 	return result || !error ? result : adsm_refuse(error);
 }
 
@@ -300,39 +300,39 @@ ADSM_WRAPPER int lio_listio(int mode, struct aiocb *const list[], int n, struct 
 
 ADSM_WRAPPER int aio_error(const struct aiocb *cb)
 {
-	struct shadow *s = get(cb);
+	struct shadow *s = shadow_of(cb);
 	int error;
 
 	if (!s)
 		return real(aio_error)(cb);
-	error = look(s, cb);
-	put(s);
+	error = poll_request(s, cb);
+	put_ref(s);
 	return error;
 }
 
 ADSM_WRAPPER ssize_t aio_return(struct aiocb *cb)
 {
-	struct shadow *s = get(cb);
+	struct shadow *s = shadow_of(cb);
 	ssize_t n;
 
 	if (!s)
 		return real(aio_return)(cb);
-	look(s, cb);
+	poll_request(s, cb);
 	n = real(aio_return)(&s->cb);
-	put(s);
+	put_ref(s);
 	return n;
 }
 
 ADSM_WRAPPER int aio_cancel(int fd, struct aiocb *cb)
 {
-	struct shadow *s = get(cb);
+	struct shadow *s = shadow_of(cb);
 	int result;
 
 	if (!s)
 		return real(aio_cancel)(fd, cb);
 	result = real(aio_cancel)(fd, &s->cb);
-	look(s, cb);
-	put(s);
+	poll_request(s, cb);
+	put_ref(s);
 	return result;
 }
 
@@ -346,7 +346,7 @@ struct kept {
 static void put_kept(struct kept *kept)
 {
 	for (int i = 0; i < kept->n; i++)
-		put(kept->shadows[i]);
+		put_ref(kept->shadows[i]);
 }
 
 static int suspend(const struct aiocb *const list[], int n, const struct timespec *timeout)
@@ -357,14 +357,14 @@ static int suspend(const struct aiocb *const list[], int n, const struct timespe
 	int result;
 
 	for (int i = 0; i < n; i++) {
-		shadow[i] = get(list[i]);
+		shadow[i] = shadow_of(list[i]);
 		own[i] = shadow[i] ? &shadow[i]->cb : list[i];
 		kept.n = i + 1;
 	}
 	result = real(aio_suspend)(own, n, timeout);
 	for (int i = 0; i < n; i++)
 		if (shadow[i])
-			look(shadow[i], list[i]);
+			poll_request(shadow[i], list[i]);
 	return result;
 }
 

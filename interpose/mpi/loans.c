@@ -148,7 +148,7 @@ int loans_end(struct loans *loans, int result, const MPI_Status *status)
 		end_failed(&loans->written);
 	else if (loans->written.loan)
 		end_loan(&loans->written, status);
-	loans_look();
+	loans_poll();
 	return result;
 }
 
@@ -214,7 +214,7 @@ int loans_request(struct loans *loans, int result, const MPI_Request *request)
 {
 	struct entry *entry = loans->entry;
 
-	loans_look();
+	loans_poll();
 	if (!entry)
 		return result;
 	if (result != MPI_SUCCESS) {
@@ -339,7 +339,7 @@ bool loans_give_up(MPI_Request *request)
 }
 
 /* Has a request that the program has freed completed? Then end its loan. */
-static bool look(struct entry *entry)
+static bool poll_entry(struct entry *entry)
 {
 	MPI_Status status;
 	int flag, result = PMPI_Test(&entry->request, &flag, &status);
@@ -356,7 +356,7 @@ static bool look(struct entry *entry)
 	return true;
 }
 
-void loans_look(void)
+void loans_poll(void)
 {
 	struct entry *entries, *next;
 
@@ -368,11 +368,11 @@ void loans_look(void)
 	given_up = NULL;
 	pthread_mutex_unlock(&mutex);
 	for (struct entry *entry = entries; entry; entry = next) {
-		bool over = look(entry);
+		bool completed = poll_entry(entry);
 
 		next = entry->next;
 		pthread_mutex_lock(&mutex);
-		if (over) {
+		if (completed) {
 			atomic_fetch_sub(&n_given_up, 1);
 			drop(&entry);
 		} else {

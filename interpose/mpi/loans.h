@@ -78,4 +78,4 @@ void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest);
 /* The program frees a request. True: the wrappers keep it until it completes, and *request is MPI_REQUEST_NULL now. */
 bool loans_give_up(MPI_Request *request);
 /* End the loans of requests that the program has freed and that have completed since. */
-void loans_look(void);
+void loans_poll(void);

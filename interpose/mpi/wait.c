@@ -33,7 +33,7 @@ static void end_call(struct call *call)
 		free(call->before);
 	if (call->own_statuses != call->few_statuses)
 		free(call->own_statuses);
-	loans_look();
+	loans_poll();
 }
 
 /* False: there is no memory for the copies, so MPI must not be called. */
@@ -102,7 +102,7 @@ WRAPPER int MPI_Wait(MPI_Request *request, MPI_Status *status)
 		loans_completed(before, newest, status);
 	else
 		loans_failed(before, *request, newest);
-	loans_look();
+	loans_poll();
 	return result;
 }
 
@@ -119,7 +119,7 @@ WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 		loans_failed(before, *request, newest);
 	else if (*flag)
 		loans_completed(before, newest, status);
-	loans_look();
+	loans_poll();
 	return result;
 }
 
@@ -214,6 +214,6 @@ WRAPPER int MPI_Request_free(MPI_Request *request)
 
 	if (!loans_give_up(request))
 		result = PMPI_Request_free(request);
-	loans_look();
+	loans_poll();
 	return result;
 }

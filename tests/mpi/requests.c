@@ -511,7 +511,7 @@ static void test_given_up(void)
 	lent(0);
 	of(freed)->fate = COMES;
 	meanwhile = receive_more;
-	loans_look();
+	loans_poll();
 	ended(0, 20);
 	lent(4);
 	lent(5);
