@@ -95,7 +95,7 @@ static void error(uint64_t address, enum adsm_pages_wrong why)
 
 static void take_options(const void *data, size_t size);
 
-static void poll(void)
+static void poll_all(void)
 {
 }
 
@@ -132,7 +132,7 @@ static bool poll_task(bool *ret_found)
 	return false;
 }
 
-static const struct adsm_node_calls calls = { begin, has_ended, poll, poll_task, take_letter };
+static const struct adsm_node_calls calls = { begin, has_ended, poll_all, poll_task, take_letter };
 
 /* Another case, of which node 0 tells. */
 static void take_options(const void *data, size_t size)

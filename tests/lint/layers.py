@@ -65,7 +65,7 @@ ROOMS = {
 USERS = ["parboil", "tests/conform", "tests/interpose"]
 # These declare what several files define: each side of a port, each engine, protocol and backend, the parts of a room.
 CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h", "ptx.h", "writer.h", "exchange.h",
-             "hcrc.h"]
+             "hcrc.h", "node.h"]
 # Where #include "..." is looked for after the file's own folder.
 PATHS = [".", "include", "lib", "backends", "protocols", "interpose"]
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* node/crashes.c - why a node cannot continue. */
-#include "crashes.h"
+#include "node.h"
 
 #include "base/log.h"
 #include "base/os.h"
-#include "cluster/node/net/comm.h"
 #include "process/device/crash.h"
 #include "process/ended.h"
 #include "store/core.h"

@@ -5,6 +5,8 @@
  * thread reads the application's requests. A cluster of one node works like a cpu device: without a tracker and
  * messages.
  */
+#include "node.h"
+
 #include "adsm.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -12,18 +14,13 @@
 #include "cluster/gate.h"
 #include "cluster/join.h"
 #include "cluster/shared.h"
-#include "cluster/node/net/comm.h"
-#include "crashes.h"
 #include "cluster/node/exchange/launch.h"
 #include "options.h"
-#include "cluster/node/pages/pages.h"
 #include "process/device/code.h"
 #include "process/device/crash.h"
 #include "process/device/once.h"
 #include "process/device/serve.h"
-#include "requests.h"
 #include "cluster/node/task/task.h"
-#include "units.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -49,7 +46,7 @@ static struct {
 } node;
 
 /* Called between two checks for letters, on any node. */
-static void poll(void)
+static void poll_all(void)
 {
 	adsm_crashes_poll();
 	adsm_units_poll();
@@ -281,8 +278,8 @@ static void run_task(uint64_t done)
 	slot->start_ns = adsm_os_now_ns();
 	if (collect_touched())
 		adsm_node_run(&nothing, &node.before, &counts);
-	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster, poll,
-					  &costs, &node.shared->tasks[i], node.shared->failures[i]);
+	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster,
+					  poll_all, &costs, &node.shared->tasks[i], node.shared->failures[i]);
 	/* As in any device process: the application asks for the record of tasks. */
 	slot->task = 1;
 	slot->counts[ADSM_TASK_WORKERS] = costs.n_workers;
@@ -525,7 +522,9 @@ static void join(void)
 int main(int argc, char **argv)
 {
 	char text[ADSM_PROCESS_TEXT];
-	static const struct adsm_node_calls calls = { begin_part, has_ended, poll, adsm_node_task_poll, take_letter };
+	static const struct adsm_node_calls calls = {
+		begin_part, has_ended, poll_all, adsm_node_task_poll, take_letter
+	};
 	void *p;
 
 	prctl(PR_SET_NAME, "adsm-cluster-node");

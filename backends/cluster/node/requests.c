@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* node/requests.c - requests of the application to node 0, other than launches. */
-#include "requests.h"
+#include "node.h"
 
 #include "base/os.h"
-#include "cluster/node/net/comm.h"
 #include "cluster/node/task/images.h"
-#include "process/device/pool.h"
 #include "process/device/serve.h"
-#include "cluster/node/net/runs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,14 +4,11 @@
  * events on the sender: before a node reports that a thread waits, or has ended, it has reported all that this thread
  * has set. So node 0 never detects a deadlock while a unit that ends it is on its way.
  */
-#include "units.h"
+#include "node.h"
 
 #include "base/log.h"
 #include "base/os.h"
-#include "crashes.h"
-#include "cluster/node/net/comm.h"
 #include "process/device/once.h"
-#include "cluster/node/net/runs.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -26,7 +26,7 @@ enum adsm_tag {
 	ADSM_TAG_TASK_BEGIN,		/* from node 0: begin the node's workers of a task */
 	ADSM_TAG_TASK_DONE,		/* to node 0: they have ended, and the result */
 	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: diffs of pages that several nodes wrote */
-	ADSM_TAG_ONCE,			/* units of write-once objects: set or waited for, and the answers (units.h) */
+	ADSM_TAG_ONCE,			/* units of write-once objects: set or waited for, and the answers (units.c) */
 };
 
 struct adsm_letter {

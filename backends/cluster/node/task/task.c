@@ -346,7 +346,7 @@ static void check_time(int status)
 		       strerror(-status));
 }
 
-static int wait_for_all(void (*poll)(void))
+static int wait_for_all(void (*poll_all)(void))
 {
 	bool ended = false;
 	int status = 0;
@@ -357,7 +357,7 @@ static int wait_for_all(void (*poll)(void))
 		bool found = adsm_node_poll();
 
 		found |= adsm_hcrc_node_poll();
-		poll();
+		poll_all();
 		if (!ended && has_ended(&status)) {
 			struct adsm_node_record record = { .n_waits = 0 };
 			struct done done;
@@ -474,7 +474,7 @@ const struct adsm_span *adsm_node_task_parts(void)
 }
 
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
-		       void (*poll)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
+		       void (*poll_all)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
 		       char ret_text[ADSM_PROCESS_TEXT])
 {
 	const uint64_t most = (uint64_t)adsm_comm.n * ADSM_HCRC_WORKERS_MAX;
@@ -502,7 +502,7 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	task.record = ret_record;
 	send_begin(slot, args);
 	begin_part(args);
-	status = wait_for_all(poll);
+	status = wait_for_all(poll_all);
 	n_barriers = adsm_hcrc_node_counts().barriers;
 	virtual_ns = adsm_virtual_now();
 	write_back(status, shared);

@@ -24,13 +24,13 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 /* ---- node 0 */
 
 /*
- * Run a task to its end. adsm_pages_objects() must know all objects of the application. @poll: called between two
+ * Run a task to its end. adsm_pages_objects() must know all objects of the application. @poll_all: called between two
  * checks for letters. Afterwards the workers' stores are in device memory, and marked in @shared as if the application
  * had written them. *ret_record: what the workers did, if the task is counted. Returns 0, or a negative errno with a
  * text.
  */
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
-		       void (*poll)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
+		       void (*poll_all)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
 		       char ret_text[ADSM_PROCESS_TEXT]);
 
 /* When each node ran its part of the last task. */
