@@ -68,7 +68,8 @@ bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns,
 	}
 }
 
-void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared)
+/* Wake all threads that wait; they check their conditions again. */
+static void wake_waiting(struct adsm_process_queue *queue, bool shared)
 {
 	bool waited = atomic_load(&queue->waited) && atomic_exchange(&queue->waited, 0);
 
@@ -80,7 +81,7 @@ void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared)
 void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared)
 {
 	atomic_fetch_add(&queue->done, 1);
-	adsm_process_queue_tick(queue, shared);
+	wake_waiting(queue, shared);
 }
 
 void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared)
@@ -93,7 +94,7 @@ void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared)
 void adsm_process_queue_lose(struct adsm_process_queue *queue, _Atomic uint32_t *lost)
 {
 	adsm_os_raise(lost, false);
-	adsm_process_queue_tick(queue, true);
+	wake_waiting(queue, true);
 	/* The process may have cleared `waited`, and ended before it woke the sleepers. */
 	adsm_os_wake(&queue->tick, INT_MAX, true);
 }

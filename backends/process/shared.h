@@ -57,8 +57,6 @@ void adsm_process_queue_sleep(struct adsm_process_queue *queue, uint64_t done, b
 void adsm_process_queue_poke(struct adsm_process_queue *queue, bool shared);
 void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared);
 void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared);
-/* Wake all threads that wait; they check their conditions again. */
-void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared);
 /* The consumer's process has ended: set *@lost, and wake all threads that wait for *@lost or for the queue. */
 void adsm_process_queue_lose(struct adsm_process_queue *queue, _Atomic uint32_t *lost);
 /* Wait until operation @seq is done or *lost is set. Returns 0, or -EINTR. May be called in the fault handler. */

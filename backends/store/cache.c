@@ -263,7 +263,8 @@ static void swap(struct adsm_store_way *a, struct adsm_store_way *b)
 	*b = other;
 }
 
-struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t address)
+/* An access: the line of an address, which is in the cache from now on. */
+static struct adsm_store_way *line_of(struct adsm_cache *cache, uint64_t address)
 {
 	struct adsm_store *store = &cache->store;
 	struct adsm_store_way *set = set_of(cache, address), *oldest = NULL;
@@ -350,7 +351,7 @@ static void cache_read(struct adsm_store *store, uint64_t address, void *to, uin
 		note(cache_of(store), ADSM_CACHE_READ, address, size);
 	for (uint64_t n; size; address += n, bytes += n, size -= n) {
 		n = in_line(cache_of(store), address, size);
-		memcpy(bytes, (const void *)(uintptr_t)(address + adsm_cache_line(cache_of(store), address)->bias), n);
+		memcpy(bytes, (const void *)(uintptr_t)(address + line_of(cache_of(store), address)->bias), n);
 	}
 }
 
@@ -363,7 +364,7 @@ static void cache_write(struct adsm_store *store, uint64_t address, const void *
 	if (cache->log)
 		note(cache, ADSM_CACHE_WRITE, address, size);
 	for (uint64_t n; size; address += n, bytes += n, size -= n) {
-		struct adsm_store_way *way = adsm_cache_line(cache, address);
+		struct adsm_store_way *way = line_of(cache, address);
 
 		n = in_line(cache, address, size);
 		adsm_cache_bytes(cache, address, n, true);
@@ -392,7 +393,7 @@ static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t s
 	}
 	if (__builtin_expect(cache_of(store)->log != NULL, 0))
 		note(cache_of(store), ADSM_CACHE_READ, address, size);
-	way = adsm_cache_line(cache_of(store), address);
+	way = line_of(cache_of(store), address);
 	store->last[ADSM_STORE_GET] = (struct adsm_store_last){ way->tag | store->counted, way->bias, way->dirty };
 	bytes = (const char *)(uintptr_t)(address + way->bias);
 	/* One load for each size: a value that is assembled in memory would delay the load. */
@@ -407,7 +408,7 @@ static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t s
 static void replay_access(struct adsm_cache *cache, uint64_t address, uint64_t size, bool write)
 {
 	for (uint64_t n; size; address += n, size -= n) {
-		struct adsm_store_way *way = adsm_cache_line(cache, address);
+		struct adsm_store_way *way = line_of(cache, address);
 
 		n = in_line(cache, address, size);
 		if (write)

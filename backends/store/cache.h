@@ -80,8 +80,6 @@ _Static_assert(sizeof(struct adsm_cache) <= ADSM_SCRATCHPAD_CONTROL, "a store's 
 void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geometry *geometry,
 		     const struct adsm_scratchpad_layout *layout, const struct adsm_cache_memory *memory,
 		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what));
-/* An access: the line of an address, which is in the cache from now on. */
-struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t address);
 /* @each: from now on the clock counts every access. Otherwise it counts fewer, and accesses are faster. */
 void adsm_cache_count(struct adsm_cache *cache, bool each);
 /* From now on, record all accesses, which must be counted; NULL: stop that. Only between launches. */

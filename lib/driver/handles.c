@@ -12,7 +12,8 @@
 #include "run/later_end.h"
 #include "start/start.h"
 
-int adsm_handles_home(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home)
+/* Get a device of the right backend. Starts the library if necessary. */
+static int home_of(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home)
 {
 	int error = adsm_start();
 
@@ -43,7 +44,7 @@ int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *de
 int adsm_handles_get(const struct adsm_handles_api *api, int device, struct adsm_native *ret_native)
 {
 	struct adsm_home *home;
-	int error = adsm_handles_home(api, device, &home);
+	int error = home_of(api, device, &home);
 
 	return error ? error : home->device->backend->driver->native(home->device, ret_native);
 }
@@ -61,7 +62,7 @@ int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses
 	if (n > ADSM_ARGS_MAX || (n && !uses))
 		return adsm_fail(-EINVAL, "%sRelease() takes at most %d addresses, in an array that is not NULL",
 				 api->prefix, ADSM_ARGS_MAX);
-	error = adsm_handles_home(api, ADSM_DEVICE_CURRENT, &home);
+	error = home_of(api, ADSM_DEVICE_CURRENT, &home);
 	if (error)
 		return error;
 	for (size_t i = 0; i < n; i++) {
@@ -101,7 +102,7 @@ adsmKernel *adsm_handles_kernel(const struct adsm_handles_api *api, int device, 
 	struct adsm_home *home;
 	int error;
 
-	error = handle ? adsm_handles_home(api, device, &home) :
+	error = handle ? home_of(api, device, &home) :
 		adsm_fail(-EINVAL, "%sKernel(): the kernel is NULL", api->prefix);
 	if (!error)
 		error = adsm_module_adopt(home, handle, &module);

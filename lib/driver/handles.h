@@ -14,8 +14,6 @@ struct adsm_handles_api {
 	const char *missing;		/* the error text if this library has no such backend */
 };
 
-/* Get a device of the right backend. Starts the library if necessary. */
-int adsm_handles_home(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home);
 /* Use the program's context and its device; NULL: none. */
 int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *device);
 /* Get the driver's handles of a device. */

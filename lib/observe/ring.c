@@ -138,7 +138,8 @@ void adsm_ring_advance(struct adsm_ring *ring)
 	atomic_fetch_add_explicit(&ring->tail, 1, memory_order_release);
 }
 
-void adsm_ring_forget(struct adsm_ring *ring)
+/* Forget names and lanes: another thread gets the ring, or another file begins. */
+static void forget_names(struct adsm_ring *ring)
 {
 	memset(ring->lanes, 0, sizeof(ring->lanes));
 	ring->named = false;
@@ -156,7 +157,7 @@ bool adsm_rings_settle(void)
 		more |= n >= ADSM_RING_EVENTS / 2;
 		/* Free it for the next thread that needs one. */
 		if (is_over && !n) {
-			adsm_ring_forget(ring);
+			forget_names(ring);
 			atomic_store(&ring->state, FREE);
 		}
 	}
@@ -178,7 +179,7 @@ void adsm_rings_clear(void)
 		atomic_store(&ring->tail, atomic_load(&ring->head));
 		for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)
 			atomic_store(&ring->dropped[i], 0);
-		adsm_ring_forget(ring);
+		forget_names(ring);
 	}
 	for (unsigned i = 0; i < ADSM_TRACE_N_TYPES; i++)
 		atomic_store(&ringless[i], 0);

@@ -83,8 +83,6 @@ const struct adsm_trace_event *adsm_ring_next(struct adsm_ring *ring, bool all);
 void adsm_ring_advance(struct adsm_ring *ring);
 /* Give rings of ended threads free. Returns true if a ring fills faster than it is read. */
 bool adsm_rings_settle(void);
-/* Forget names and lanes: another thread gets the ring, or another file begins. */
-void adsm_ring_forget(struct adsm_ring *ring);
 /* The number of dropped events of a type, or of ADSM_TRACE_N_TYPES (never completed). */
 uint64_t adsm_rings_dropped(unsigned type);
 /* Forget all events, and the numbers of dropped ones. */

@@ -23,7 +23,8 @@ static void fail(struct adsm_partitions *partitions, const char *text)
 
 #if defined(__x86_64__)
 
-void adsm_partition_copy(void *to, const void *from, size_t size)
+/* Copy bytes without vector registers. */
+static void copy(void *to, const void *from, size_t size)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
@@ -60,7 +61,8 @@ void adsm_partition_serialise(void *code, size_t size)
 
 #elif defined(__aarch64__)
 
-void adsm_partition_copy(void *to, const void *from, size_t size)
+/* Copy bytes without vector registers. */
+static void copy(void *to, const void *from, size_t size)
 {
 	uint64_t *p = to;
 	const uint64_t *q = from;
@@ -120,7 +122,7 @@ static void load(struct adsm_partitions *partitions, const struct adsm_policy_lo
 		exchange(partitions->victim, to, saved > size ? saved : size);
 		counters->victim_hits++;
 	} else if (load->saved) {
-		adsm_partition_copy(partitions->victim, to, size_of(partitions, load->saved));
+		copy(partitions->victim, to, size_of(partitions, load->saved));
 	}
 	if (load->saved) {
 		partitions->victim_bytes = size_of(partitions, load->saved);
@@ -129,10 +131,10 @@ static void load(struct adsm_partitions *partitions, const struct adsm_policy_lo
 		partitions->victim_bytes = 0;
 	}
 	if (load->source == ADSM_POLICY_MOVE) {
-		adsm_partition_copy(to, place(partitions, partitions->write, load->from), size);
+		copy(to, place(partitions, partitions->write, load->from), size);
 		counters->moves++;
 	} else if (load->source == ADSM_POLICY_DMA) {
-		adsm_partition_copy(to, adsm_image_code(&partitions->image, load->id), size);
+		copy(to, adsm_image_code(&partitions->image, load->id), size);
 		counters->loads++;
 		counters->bytes += size;
 	}

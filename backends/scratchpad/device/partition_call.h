@@ -13,8 +13,6 @@ uintptr_t adsm_partition_pop(struct adsm_partitions *partitions);
 
 /* Load a partition into a sub-buffer, as calls do. For a benchmark. */
 void adsm_partition_load(struct adsm_partitions *partitions, uint32_t partition, uint32_t buffer);
-/* Copy bytes without vector registers. */
-void adsm_partition_copy(void *to, const void *from, size_t size);
 
 /* Call this after code was written and before it runs. */
 void adsm_partition_serialise(void *code, size_t size);
