@@ -2,8 +2,6 @@
 /* driven.c - devices of a vendor's driver: finding them, their loss, their queues, and the limits of launches. */
 #include "driven.h"
 
-#include "base/log.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* open.c - opens and closes a device process, its memory and its copy queues. */
 #include "open.h"
 
-#include "memory.h"
 #include "shadow.h"
 
 #include <errno.h>

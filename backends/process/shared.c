@@ -2,8 +2,6 @@
 /* shared.c - the queue and the messages between the library and the process of a device. */
 #include "shared.h"
 
-#include "base/os.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* fill.c - the program's fills, and its writes of single words in the order of a stream. */
-#include "base/log.h"
 #include "command.h"
 #include "home.h"
 #include "stream.h"

@@ -10,7 +10,6 @@
 
 #include "api/sized.h"
 #include "api/told.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/symbols.h"

@@ -2,7 +2,6 @@
 /* module.c - reads a kernel module as an ELF file. What the module says of itself is checked, not trusted. */
 #include <elf.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "core/home.h"
 
 #include <errno.h>
-#include <stdint.h>
 
 #include "base/error.h"
 #include "base/log.h"

@@ -4,7 +4,6 @@
  * with one entry for each page. Leaves are never freed, so readers need no protection.
  */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "core/index.h"

@@ -3,7 +3,6 @@
 #include "core/transfer.h"
 
 #include "core/copier.h"
-#include "core/input.h"
 #include "core/observe.h"
 
 struct transfer {

@@ -2,11 +2,8 @@
 /* view.c - opens and closes views, and gets mappings back if the process has none left. */
 #include "core/view.h"
 
-#include <errno.h>
-
 #include "base/log.h"
 #include "core/arena.h"
-#include "core/observe.h"
 #include "core/options.h"
 
 _Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_WRITE == (int)ADSM_PROT_RW,

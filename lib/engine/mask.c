@@ -5,8 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/decode.h"

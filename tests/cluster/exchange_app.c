@@ -5,7 +5,6 @@
  */
 #include "exchange_app.h"
 
-#include "base/log.h"
 #include "base/os.h"
 #include "check.h"
 

@@ -11,14 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #define CHECK_OUT stdout
 #include "../check.h"
-#include "../sanitizers.h"
 
 #define WILD ((volatile unsigned *)0x5eed0)	/* where nothing is */
 

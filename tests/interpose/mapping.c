@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #define RW (PROT_READ | PROT_WRITE)

@@ -5,7 +5,6 @@
  */
 #include "launch.h"
 
-#include "base/log.h"
 #include "base/os.h"
 #include "modules.h"
 #include "process/device/crash.h"

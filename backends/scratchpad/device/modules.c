@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/module.h"
-#include "base/os.h"
 #include "store/image.h"
 #include "tasks.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* behind.c - permissions that the program takes of its pages, and signal masks that nothing announces. */
-#include "../../sanitizers.h"
 #include "model.h"
 
 #include <errno.h>

@@ -9,7 +9,6 @@
 
 #include "hcrc_node.h"
 #include "base/os.h"
-#include "store/copies.h"
 
 static bool is_shared(const struct adsm_copies *pages, uint64_t address)
 {

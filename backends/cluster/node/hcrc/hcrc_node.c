@@ -8,7 +8,6 @@
 #include "hcrc_node.h"
 
 #include "base/os.h"
-#include "cluster/node/net/comm.h"
 #include "hcrc.h"
 #include "cluster/node/net/runs.h"
 #include "virtual.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/os.h"
 #include "tracker.h"
 #include "table.h"
 #include "waiting.h"
