@@ -217,10 +217,8 @@ struct adsm_driver_ops {
 #define ADSM_COSTS_MAX 48
 #define ADSM_PART_NAME 96		/* bytes, terminator included */
 
-/*
- * A counter of a device. A name that ends with "_ns" is a time in nanoseconds. A name that begins with "bytes" is a
- * number of bytes.
- */
+/* A counter of a device. A name that ends with "_ns" is a time in nanoseconds. A name that begins with "bytes" is a
+ * number of bytes. */
 struct adsm_cost {
 	const char *name, *help;
 	bool peak;			/* the largest value of several launches counts, not their sum */
@@ -382,20 +380,14 @@ struct adsm_backend {
 	int (*module_load)(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 	void (*module_unload)(struct adsm_code *code);
 	int (*kernel_get)(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);
-	/*
-	 * Return the names of a module's kernels, each terminated by NUL, then an empty name. The caller frees them.
-	 * Modules of adsmcc describe themselves; for other images the driver may know the names.
-	 */
+	/* Return the names of a module's kernels, each terminated by NUL, then an empty name. The caller frees them.
+	 * Modules of adsmcc describe themselves; for other images the driver may know the names. */
 	int (*module_names)(struct adsm_code *code, char **ret_names);
-	/*
-	 * Return the number of parameters, and describe the first @max of them. If a property is not known, kind is
-	 * ADSM_ARG_NONE, and size is 0.
-	 */
+	/* Return the number of parameters, and describe the first @max of them. If a property is not known, kind is
+	 * ADSM_ARG_NONE, and size is 0. */
 	int (*kernel_params)(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
-	/*
-	 * Launch a kernel on ADSM_QUEUE_COMPUTE. The function does not block while fewer than caps.max_pending launches
-	 * are outstanding.
-	 */
+	/* Launch a kernel on ADSM_QUEUE_COMPUTE. The function does not block while fewer than caps.max_pending launches
+	 * are outstanding. */
 	int (*launch)(struct adsm_entry *entry, const struct adsm_launch *launch,
 		      struct adsm_device_event *ret_event);
 

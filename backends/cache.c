@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cache.c - compiled programs on disk: one file for each key, which no process ever finds half written; and the thread
- * that compilers run on.
- */
+/* cache.c - compiled programs on disk: one file for each key, which no process ever finds half written; and the thread
+ * that compilers run on. */
 #include "cache.h"
 
 #include <dirent.h>
@@ -30,10 +28,8 @@
 #define SUFFIX ".XXXXXX"	/* of a temporary file's name, for mkostemp() */
 #define PATH_SIZE (PATH_MAX + sizeof("/") + HASH_DIGITS + sizeof(SUFFIX))
 
-/*
- * A file consists of this header, the key and the data, in the machine's byte order. With another byte order the magic
- * number does not match.
- */
+/* A file consists of this header, the key and the data, in the machine's byte order. With another byte order the magic
+ * number does not match. */
 struct header {
 	uint32_t magic, version;
 	uint64_t key_size, data_size, checksum;
@@ -51,10 +47,8 @@ static uint64_t hash(uint64_t start, const void *bytes, size_t size)
 
 /* ---- the folder */
 
-/*
- * Returns the variable's value if it is an absolute path, else NULL. XDG_CACHE_HOME requires this; HOME is treated the
- * same.
- */
+/* Returns the variable's value if it is an absolute path, else NULL. XDG_CACHE_HOME requires this; HOME is treated the
+ * same. */
 static const char *path_variable(const char *name)
 {
 	const char *path = adsm_os_getenv(name);
@@ -105,10 +99,8 @@ static int make_folder(char *folder)
 			continue;
 		*end = '\0';
 		is_there = !mkdir(folder, 0700) || errno == EEXIST;
-		/*
-		 * Some file systems refuse before they check for an existing folder. So the result of the last folder
-		 * decides, and the first error is the one to report.
-		 */
+		/* Some file systems refuse before they check for an existing folder. So the result of the last folder
+		 * decides, and the first error is the one to report. */
 		if (!is_there && !error)
 			error = -errno;
 		*end = c;
@@ -314,10 +306,8 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/*
- * The file has a temporary name until it is complete. No fsync(): a file that a power failure damages is compiled
- * again.
- */
+/* The file has a temporary name until it is complete. No fsync(): a file that a power failure damages is compiled
+ * again. */
 static int write_file(const char *folder, const void *key, size_t key_size, const void *data, size_t size)
 {
 	uint64_t key_hash = hash(HASH_START, key, key_size);

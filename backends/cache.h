@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cache.h - compiled programs on disk: one file for each key. The file's name is the key's hash, and the file contains
- * the whole key. And the thread that compilers run on.
- */
+/* cache.h - compiled programs on disk: one file for each key. The file's name is the key's hash, and the file contains
+ * the whole key. And the thread that compilers run on. */
 #pragma once
 
 #include <stddef.h>
@@ -12,9 +10,8 @@ struct adsm_cache {
 	const char *folder;		/* the option's value: "" for the user's folder, "off", or a folder */
 };
 
-/*
- * Returns 0; -ENOENT if the cache has no such program (a damaged file is removed); -ENOMEM. The caller frees *ret_data.
- */
+/* Returns 0; -ENOENT if the cache has no such program (a damaged file is removed); -ENOMEM. The caller frees
+ * *ret_data. */
 int adsm_cache_get(const struct adsm_cache *cache, const void *key, size_t key_size, void **ret_data,
 		   size_t *ret_size);
 /* Keep the data if possible. Failures are only logged, at level info. */

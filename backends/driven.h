@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * driven.h - what devices of a vendor's driver have in common: the driver's functions, the choice of devices; a device
- * may be lost, operations of a queue are numbered, and a launch has limits. Modules of such devices: driven_code.h.
- */
+/* driven.h - what devices of a vendor's driver have in common: the driver's functions, the choice of devices; a device
+ * may be lost, operations of a queue are numbered, and a launch has limits. Modules of such devices: driven_code.h. */
 #pragma once
 
 #include "backend.h"

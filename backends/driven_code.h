@@ -24,10 +24,8 @@ struct adsm_driven_code *adsm_driven_code_create(struct adsm_device *device, siz
 /* Free the memory of the code and of its kernels. The driver's handles must be released before. */
 void adsm_driven_code_destroy(struct adsm_driven_code *code);
 
-/*
- * Slots of struct adsm_backend. @load fills the backend's part of a code, in a thread for compilers. @get fills that of
- * a kernel, with signals blocked. If they fail, they leave no handles of the driver.
- */
+/* Slots of struct adsm_backend. @load fills the backend's part of a code, in a thread for compilers. @get fills that of
+ * a kernel, with signals blocked. If they fail, they leave no handles of the driver. */
 int adsm_driven_module_load(struct adsm_device *device, const struct adsm_image *image, size_t size,
 			    int (*load)(struct adsm_driven_code *code, const struct adsm_image *image),
 			    struct adsm_code **ret_code);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * loan.h - memory lent for an argument: shared memory that a call reads or writes at one of its pointers. During the
- * call *argument is another place, with the same bytes; those that the call has changed go back.
- */
+/* loan.h - memory lent for an argument: shared memory that a call reads or writes at one of its pointers. During the
+ * call *argument is another place, with the same bytes; those that the call has changed go back. */
 #pragma once
 
 #include <stddef.h>

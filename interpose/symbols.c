@@ -66,10 +66,8 @@ static bool is_it(const struct adsm_library *l, uint32_t i, const char *name, un
 		same(l->names + symbol->st_name, name);
 }
 
-/*
- * A filter, which has two bits set for each name that is there; buckets of chains; and the chains, runs of the table's
- * end, each with a hash that is odd as its last.
- */
+/* A filter, which has two bits set for each name that is there; buckets of chains; and the chains, runs of the table's
+ * end, each with a hash that is odd as its last. */
 static const ElfW(Sym) *find_hashed(const struct adsm_library *l, const char *name, unsigned version)
 {
 	uint32_t n_buckets = l->gnu_hash[0], first = l->gnu_hash[1], n_words = l->gnu_hash[2], hash = 5381, i;

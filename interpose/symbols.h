@@ -6,10 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Iterates over the libraries that dlsym(RTLD_NEXT) would search: begin with { 0 }, call until the result is false. May
- * be called in constructors, but not in signal handlers.
- */
+/* Iterates over the libraries that dlsym(RTLD_NEXT) would search: begin with { 0 }, call until the result is false. May
+ * be called in constructors, but not in signal handlers. */
 struct adsm_library {
 	const struct link_map *own, *map;
 	bool before;			/* now at the libraries that stand before this one in the order of all */

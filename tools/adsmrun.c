@@ -239,10 +239,8 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/*
- * Put the library first into LD_PRELOAD, if it is not there yet. Behind it comes the library of MPI wrappers, if there
- * is one for the MPI that the program is linked with. Another libadsm is removed from the list.
- */
+/* Put the library first into LD_PRELOAD, if it is not there yet. Behind it comes the library of MPI wrappers, if there
+ * is one for the MPI that the program is linked with. Another libadsm is removed from the list. */
 static int preload(const char *library, const struct program *program)
 {
 	const char *old_list = getenv("LD_PRELOAD"), *old_folders = getenv("LD_LIBRARY_PATH");

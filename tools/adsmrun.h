@@ -44,8 +44,6 @@ int program_examine(struct program *program);
 /* Print on standard error which APIs the program uses, and whether the library can follow them. */
 void program_audit(const struct program *program);
 
-/*
- * Find the library of MPI wrappers for the implementation of MPI that the program is linked with. It lies in the same
- * folder as @library, or in its build folder. @ret_path: "" if there is none.
- */
+/* Find the library of MPI wrappers for the implementation of MPI that the program is linked with. It lies in the same
+ * folder as @library, or in its build folder. @ret_path: "" if there is none. */
 void program_find_mpi(const struct program *program, const char *library, char ret_path[PATH_MAX]);

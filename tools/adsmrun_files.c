@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * adsmrun_files.c - the reports and traces of a run. It chooses the files for the library. After the program has ended,
- * it completes files that the program could not complete, and prints them.
- */
+/* adsmrun_files.c - the reports and traces of a run. It chooses the files for the library. After the program has ended,
+ * it completes files that the program could not complete, and prints them. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

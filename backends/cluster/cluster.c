@@ -65,10 +65,8 @@ static void on_written(struct adsm_process_device *device, size_t offset, size_t
 
 /* ---- variables of modules, which nodes do not share */
 
-/*
- * Each node's process has its own copy of a module's variables: only kernels on that node see what a kernel stores
- * there.
- */
+/* Each node's process has its own copy of a module's variables: only kernels on that node see what a kernel stores
+ * there. */
 static int check(struct adsm_process_device *device, const void *image, size_t size)
 {
 	char names[256];

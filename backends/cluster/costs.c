@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * costs.c - the costs of launches on a cluster. Node 0 records them for each counted launch (shared.h); the functions
- * here read them, and advise on kernels whose exchange takes longer than their work.
- */
+/* costs.c - the costs of launches on a cluster. Node 0 records them for each counted launch (shared.h); the functions
+ * here read them, and advise on kernels whose exchange takes longer than their work. */
 #include "costs.h"
 
 #include "base/log.h"

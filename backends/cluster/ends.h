@@ -20,8 +20,6 @@ bool adsm_cluster_end_is_loopback(const struct adsm_cluster_end *end);
 /* Is this the address of one of this machine's interfaces? */
 bool adsm_cluster_end_is_own(const struct adsm_cluster_end *end);
 
-/*
- * Returns the user of the socket on this machine that is the end @end of a connection whose other end is @other.
- * Returns -1 if there is none, also if its process has closed it.
- */
+/* Returns the user of the socket on this machine that is the end @end of a connection whose other end is @other.
+ * Returns -1 if there is none, also if its process has closed it. */
 int64_t adsm_cluster_end_user(const struct adsm_cluster_end *end, const struct adsm_cluster_end *other);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gate.c - wrappers of bind(), listen(), poll(), select(), accept() and connect() for a cluster's nodes and, preloaded,
- * for their launch command.
- */
+/* gate.c - wrappers of bind(), listen(), poll(), select(), accept() and connect() for a cluster's nodes and, preloaded,
+ * for their launch command. */
 /* With it, poll() and others are inline functions. */
 #undef _FORTIFY_SOURCE
 
@@ -61,10 +59,8 @@ static struct gate read_gate(void)
 
 /* ---- which connections are accepted */
 
-/*
- * The key has arrived before accept() returns: listen() has set TCP_DEFER_ACCEPT. The time of the comparison does not
- * depend on the bytes.
- */
+/* The key has arrived before accept() returns: listen() has set TCP_DEFER_ACCEPT. The time of the comparison does not
+ * depend on the bytes. */
 static bool has_key(int fd, const char *key)
 {
 	char got[ADSM_CLUSTER_KEY_LENGTH];
@@ -120,10 +116,8 @@ static int next_poll(struct pollfd *fds, nfds_t n, int timeout)
 	return next(fds, n, timeout);
 }
 
-/*
- * Accept the next connection. With @checks, close those that may not pass. Without @waits, return -1 and EAGAIN if
- * there is no connection yet.
- */
+/* Accept the next connection. With @checks, close those that may not pass. Without @waits, return -1 and EAGAIN if
+ * there is no connection yet. */
 static int take(const struct gate *gate, int sock, struct sockaddr *address, socklen_t *length, int flags, bool checks,
 		bool waits)
 {

@@ -14,15 +14,11 @@
 
 #include <stdbool.h>
 
-/*
- * For the launch command: "here", or "hosts:FILE", where FILE exists once all nodes have started. In a process without
- * this variable the functions do nothing but call libc.
- */
+/* For the launch command: "here", or "hosts:FILE", where FILE exists once all nodes have started. In a process without
+ * this variable the functions do nothing but call libc. */
 #define ADSM_CLUSTER_GATE "ADSM_CLUSTER_GATE"
-/*
- * For nodes on several machines: the key, ADSM_CLUSTER_KEY_LENGTH letters. Other users cannot read the environment in
- * /proc.
- */
+/* For nodes on several machines: the key, ADSM_CLUSTER_KEY_LENGTH letters. Other users cannot read the environment in
+ * /proc. */
 #define ADSM_CLUSTER_KEY "ADSM_CLUSTER_KEY"
 #define ADSM_CLUSTER_KEY_LENGTH 32
 

@@ -85,10 +85,8 @@ int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_
 
 /* ---- nodes */
 
-/*
- * A launcher may have passed the node a descriptor with a number that the application's descriptors get here. Such a
- * descriptor is moved, and the variable that names it is changed.
- */
+/* A launcher may have passed the node a descriptor with a number that the application's descriptors get here. Such a
+ * descriptor is moved, and the variable that names it is changed. */
 static void free_number(const char *name)
 {
 	const char *text = getenv(name);
@@ -101,10 +99,8 @@ static void free_number(const char *name)
 	setenv(name, number, 1);
 }
 
-/*
- * With these settings MPI communicates by shared memory only, and does not even open a port. Each MPI ignores the
- * settings of the others.
- */
+/* With these settings MPI communicates by shared memory only, and does not even open a port. Each MPI ignores the
+ * settings of the others. */
 static void set_no_network(const char *mpi)
 {
 	const char *const open_mpi = strstr(mpi, "Open MPI v");

@@ -51,10 +51,8 @@ struct adsm_cluster_joined {
 
 /* Fill in what is the same in all programs. The node adds mpi, tracker and threads. */
 void adsm_cluster_card(struct adsm_cluster_card *ret_card);
-/*
- * Can the node with this card be node @i of @n? @here: the card of the application's machine. Returns 0, or a negative
- * errno with a text that names the node.
- */
+/* Can the node with this card be node @i of @n? @here: the card of the application's machine. Returns 0, or a negative
+ * errno with a text that names the node. */
 int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_t n,
 		       const struct adsm_cluster_card *here, char ret_why[ADSM_CLUSTER_WHY]);
 
@@ -66,9 +64,7 @@ int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_
  * @all_here: all nodes are on one machine, so MPI uses shared memory and no network.
  */
 void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here);
-/*
- * For node 0: returns 0 after it has received the descriptors of a device process (process/shared.h); else a negative
- * errno with a text, which is printed on stderr after "adsm-cluster-node: ".
- */
+/* For node 0: returns 0 after it has received the descriptors of a device process (process/shared.h); else a negative
+ * errno with a text, which is printed on stderr after "adsm-cluster-node: ". */
 int adsm_cluster_join(const char *path, const char *token, uint32_t n_nodes, const struct adsm_cluster_card *cards,
 		      char ret_why[ADSM_CLUSTER_WHY]);

@@ -40,10 +40,8 @@ size_t adsm_cluster_shared_size(size_t arena_size)
 		(size_t)((n + WORD - 1) / WORD + 2 * n * WORD) * sizeof(uint64_t);
 }
 
-/*
- * The mask of those bits of [first, end) that are in the word of *@first. *@first moves to the first bit behind that
- * word.
- */
+/* The mask of those bits of [first, end) that are in the word of *@first. *@first moves to the first bit behind that
+ * word. */
 static uint64_t take_word(uint64_t *first, uint64_t end)
 {
 	uint64_t from = *first % WORD, n = WORD - from;

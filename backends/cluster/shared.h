@@ -81,19 +81,15 @@ enum {
 	ADSM_CLUSTER_N_COUNTS
 };
 
-/*
- * What one node did in a launch: it exchanged pages, ran blocks, and exchanged pages again. By the clock of node 0's
- * machine, which is also the application's machine.
- */
+/* What one node did in a launch: it exchanged pages, ran blocks, and exchanged pages again. By the clock of node 0's
+ * machine, which is also the application's machine. */
 struct adsm_cluster_times {
 	struct adsm_span before, work, after;
 	uint64_t waited_ns;		/* how long its threads waited for pages during work, added up */
 };
 
-/*
- * The costs of a launch. Node 0 writes them before the launch is done. If the launch is not counted, times are those of
- * node 0 alone, and unwritten pages are not counted.
- */
+/* The costs of a launch. Node 0 writes them before the launch is done. If the launch is not counted, times are those of
+ * node 0 alone, and unwritten pages are not counted. */
 struct adsm_cluster_costs {
 	/* Number of the launch; if it is another launch's number, the costs are unknown. */
 	uint64_t seq;
@@ -121,10 +117,8 @@ size_t adsm_cluster_shared_size(size_t arena_size);
 
 /* ---- pages are counted from the arena's start */
 
-/*
- * For the application: memory of an object is allocated; freed; or was written, and the bytes are there. May be called
- * by any thread, and in the fault handler.
- */
+/* For the application: memory of an object is allocated; freed; or was written, and the bytes are there. May be called
+ * by any thread, and in the fault handler. */
 void adsm_cluster_allocated(struct adsm_cluster_shared *shared, uint64_t first, uint64_t n);
 void adsm_cluster_freed(struct adsm_cluster_shared *shared, uint64_t first, uint64_t n);
 void adsm_cluster_touched(struct adsm_cluster_shared *shared, uint64_t first, uint64_t n);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cpu.c - the software accelerator, seen from the application: a process for each device (device.c),
- * which backends/process starts.
- */
+/* cpu.c - the software accelerator, seen from the application: a process for each device (device.c),
+ * which backends/process starts. */
 #include "base/log.h"
 #include "base/os.h"
 #include "list.h"

@@ -20,9 +20,8 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		 struct adsm_process_reply *reply)
 {
 	void *p;
-	/*
-	 * Both sides use one address: if the range is used in this process, the library tries again with a new process.
-	 */
+	/* Both sides use one address: if the range is used in this process, the library tries again with a new
+	 * process. */
 	int ret = adsm_os_reserve(hello->base, hello->size, &p);
 
 	if (!ret)

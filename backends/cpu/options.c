@@ -10,10 +10,8 @@
 
 struct adsm_cpu_options adsm_cpu_options;
 
-/*
- * Scan a decimal fraction and its unit. The value is in thousandths of @units[0]; each unit is 1000 times the one
- * before.
- */
+/* Scan a decimal fraction and its unit. The value is in thousandths of @units[0]; each unit is 1000 times the one
+ * before. */
 static int scan_unit(const char **text, const char *const units[3], uint64_t *ret_value)
 {
 	uint64_t value, digit = 1000;

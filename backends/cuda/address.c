@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * address.c - where objects are: in the library's range, where the driver puts them with the CPU's view at that
- * address, or at separate addresses.
- */
+/* address.c - where objects are: in the library's range, where the driver puts them with the CPU's view at that
+ * address, or at separate addresses. */
 #include "address.h"
 
 #include <errno.h>
@@ -110,10 +108,8 @@ static const struct adsm_cuda_memory_kind view_kind = {
 
 /* ---- arena: in a range of the driver that has the addresses of the library's arena */
 
-/*
- * Device memory is mapped there in granules. Small objects share granules, also with the end of a large object: so the
- * users of a granule are counted. Granules that one object covers completely are one mapping.
- */
+/* Device memory is mapped there in granules. Small objects share granules, also with the end of a large object: so the
+ * users of a granule are counted. Granules that one object covers completely are one mapping. */
 struct granule {
 	CUmemGenericAllocationHandle handle;
 	uint32_t n_users;
@@ -345,10 +341,8 @@ static bool has_virtual_memory(const struct adsm_cuda_device *device)
 		supported;
 }
 
-/*
- * Unmap the range, so that the driver can reserve it. Returns NULL, or why the driver does not: then the range stays
- * unmapped.
- */
+/* Unmap the range, so that the driver can reserve it. Returns NULL, or why the driver does not: then the range stays
+ * unmapped. */
 static const char *reserve_range(void)
 {
 	CUdeviceptr p = 0;
@@ -372,10 +366,8 @@ static const char *reserve_range(void)
 	return NULL;
 }
 
-/*
- * Reserve the range, and map a granule once as a test. The table is allocated first: otherwise it might get the arena's
- * addresses.
- */
+/* Reserve the range, and map a granule once as a test. The table is allocated first: otherwise it might get the arena's
+ * addresses. */
 static const char *start_range(void)
 {
 	const char *reason;
@@ -409,9 +401,8 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 		arena.n_devices++;
 		return 0;
 	}
-	/*
-	 * Objects share granules, and a granule belongs to one device. And there may already be objects in the range.
-	 */
+	/* Objects share granules, and a granule belongs to one device. And there may already be objects in the
+	 * range. */
 	*ret_reason = "only the first device can have the arena's addresses";
 	if (device->index)
 		return 1;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cu.h - the part of CUDA's driver interface that the library uses, declared again: neither building nor testing needs
- * the toolkit. Names and numbers are the driver's. Never include this together with <cuda.h>.
- */
+/* cu.h - the part of CUDA's driver interface that the library uses, declared again: neither building nor testing needs
+ * the toolkit. Names and numbers are the driver's. Never include this together with <cuda.h>. */
 #pragma once
 
 #include <stddef.h>
@@ -265,10 +263,8 @@ struct adsm_cu {
 
 extern struct adsm_cu adsm_cu;
 
-/*
- * Open the driver (ADSM_CUDA_LIBRARY), look up all functions, and call cuInit(): once. Returns 0, or a negative errno
- * with adsm_fail().
- */
+/* Open the driver (ADSM_CUDA_LIBRARY), look up all functions, and call cuInit(): once. Returns 0, or a negative errno
+ * with adsm_fail(). */
 int adsm_cu_open(void);
 /* Returns "CUDA_ERROR_…", or the number as text. The text is static. */
 const char *adsm_cu_error_name(CUresult error);

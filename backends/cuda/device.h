@@ -72,16 +72,12 @@ struct adsm_cuda_device {
 /* What adsm_cuda_leave() undoes. */
 struct adsm_cuda_scope { struct adsm_sigset old; int capture; struct adsm_cuda_device *device; };
 
-/*
- * Block signals, make the device's context current, and set a capture mode in which captures of the program allow all
- * calls. After a failure nothing is changed, and adsm_cuda_leave() does nothing.
- */
+/* Block signals, make the device's context current, and set a capture mode in which captures of the program allow all
+ * calls. After a failure nothing is changed, and adsm_cuda_leave() does nothing. */
 CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope);
 void adsm_cuda_leave(struct adsm_cuda_scope *scope);
-/*
- * Convert a driver's error to an errno, and store a sentence that @what failed. After an error that makes the context
- * unusable, the device is marked as lost. Returns 0 for 0.
- */
+/* Convert a driver's error to an errno, and store a sentence that @what failed. After an error that makes the context
+ * unusable, the device is marked as lost. Returns 0 for 0. */
 int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char *what);
 /* The same for threads that cannot store a sentence: it is logged. */
 int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what);

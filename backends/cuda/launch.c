@@ -164,10 +164,8 @@ static int bind(struct launch *l)
 	return 0;
 }
 
-/*
- * Check that the arguments match the kernel's parameters. The driver copies the size of each parameter, and checks
- * nothing. Call this in the device's context.
- */
+/* Check that the arguments match the kernel's parameters. The driver copies the size of each parameter, and checks
+ * nothing. Call this in the device's context. */
 static int check_params(const struct launch *l)
 {
 	size_t param = 0, offset, size;

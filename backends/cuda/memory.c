@@ -18,10 +18,8 @@ static uint64_t unused(struct adsm_cuda_device *device)
 	return used < total ? total - used : 0;
 }
 
-/*
- * The free memory according to the driver, because other processes use it, too. If the driver does not answer: the
- * memory that this library has not allocated.
- */
+/* The free memory according to the driver, because other processes use it, too. If the driver does not answer: the
+ * memory that this library has not allocated. */
 uint64_t adsm_cuda_memory_free(struct adsm_device *base)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;

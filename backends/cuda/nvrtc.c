@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * nvrtc.c - compiles CUDA C++ to code of a device, by the toolkit's run-time compiler (NVRTC), or takes it from the
- * cache. NVRTC's functions are declared here, so the build needs no toolkit.
- */
+/* nvrtc.c - compiles CUDA C++ to code of a device, by the toolkit's run-time compiler (NVRTC), or takes it from the
+ * cache. NVRTC's functions are declared here, so the build needs no toolkit. */
 #include "nvrtc.h"
 
 #include <dlfcn.h>

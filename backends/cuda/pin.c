@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pin.c - pins the alias of objects that are copied often. Pinning makes copies faster, and takes 0.45 ms for each MiB.
- * A thread of its own does it, so that no copy waits for it, especially no copy for a fault.
- */
+/* pin.c - pins the alias of objects that are copied often. Pinning makes copies faster, and takes 0.45 ms for each MiB.
+ * A thread of its own does it, so that no copy waits for it, especially no copy for a fault. */
 #include "pin.h"
 
 #include "options.h"

@@ -244,10 +244,8 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	char of_kernel[96];
 	int ret;
 
-	/*
-	 * Commands that run get a number. If their event cannot be recorded, it is still that of an older operation:
-	 * wait here instead.
-	 */
+	/* Commands that run get a number. If their event cannot be recorded, it is still that of an older operation:
+	 * wait here instead. */
 	if (!error && adsm_cu.cuEventRecord(end_of(slot), queue->stream)) {
 		error = adsm_cu.cuStreamSynchronize(queue->stream);
 		slot->recorded = false;

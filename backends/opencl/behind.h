@@ -13,8 +13,6 @@ void adsm_cl_behind_settle(struct adsm_cl_device *device, const struct adsm_cl_m
 /* Copy bytes of @memory from the last read. Returns false if it does not contain them. */
 bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_memory *memory, size_t offset, size_t size,
 			 void *dst);
-/*
- * Free the read's bytes, after the queues were destroyed. Returns false if the driver of a lost device may still write
- * to them.
- */
+/* Free the read's bytes, after the queues were destroyed. Returns false if the driver of a lost device may still write
+ * to them. */
 bool adsm_cl_behind_end(struct adsm_cl_device *device);

@@ -35,10 +35,8 @@ int adsm_cl_open(void)
 
 	if (library)
 		return 0;
-	/*
-	 * Loaders read OCL_ICD_VENDORS, and drivers other variables: the user who starts the program could choose its
-	 * code.
-	 */
+	/* Loaders read OCL_ICD_VENDORS, and drivers other variables: the user who starts the program could choose its
+	 * code. */
 	if (adsm_os_is_privileged())
 		return adsm_fail(-EPERM, "no OpenCL: the library does not open drivers in a set-user-ID program, "
 				 "because they obey the caller's environment; use the backend 'cpu'");

@@ -20,10 +20,8 @@ uint64_t adsm_cl_memory_free(struct adsm_device *base)
 	return base->caps.memory_size - atomic_load(&((struct adsm_cl_device *)base)->memory_used);
 }
 
-/*
- * Freed memory is kept, up to ADSM_KEEP bytes, for objects of the same size: new memory takes long to allocate, and
- * long to write for the first time.
- */
+/* Freed memory is kept, up to ADSM_KEEP bytes, for objects of the same size: new memory takes long to allocate, and
+ * long to write for the first time. */
 static struct adsm_cl_memory *reuse(struct adsm_cl_device *device, size_t size)
 {
 	struct adsm_cl_memory **at = &device->kept, *memory;
@@ -112,9 +110,8 @@ static void unlink_memory(struct adsm_cl_device *device, struct adsm_cl_memory *
 	adsm_unlock(&device->memories_lock);
 }
 
-/*
- * Free kept memory before an allocation. Many drivers report a lack of memory only when the new memory is first used.
- */
+/* Free kept memory before an allocation. Many drivers report a lack of memory only when the new memory is first
+ * used. */
 static void make_room(struct adsm_cl_device *device)
 {
 	bool full;
@@ -254,10 +251,8 @@ static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
 	return &device->deferred[(device->next_deferred + ADSM_CL_DEFERRED - 1) % ADSM_CL_DEFERRED];
 }
 
-/*
- * Release the entries of operations that have ended, except the latest one while it must still be waited for. The lock
- * is held.
- */
+/* Release the entries of operations that have ended, except the latest one while it must still be waited for. The lock
+ * is held. */
 static void reap(struct adsm_cl_device *device)
 {
 	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {

@@ -18,8 +18,6 @@ int adsm_cl_settle_deferred(struct adsm_cl_device *device);
  * now. */
 struct adsm_cl_deferred *adsm_cl_deferred_use(struct adsm_cl_device *device);
 void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferred *deferred, bool ended);
-/*
- * Free the bytes of deferred writes, after the queues were destroyed. Returns false if the driver of a lost device may
- * still read them.
- */
+/* Free the bytes of deferred writes, after the queues were destroyed. Returns false if the driver of a lost device may
+ * still read them. */
 bool adsm_cl_deferred_end(struct adsm_cl_device *device);

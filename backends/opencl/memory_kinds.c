@@ -181,10 +181,8 @@ static int address_init(struct adsm_cl_device *device)
 		return 1;
 	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
 		device->platform, "clSetKernelArgDevicePointerEXT");
-	/*
-	 * Earlier versions of the extension have other constants, and a context with several devices has several
-	 * addresses: try it.
-	 */
+	/* Earlier versions of the extension have other constants, and a context with several devices has several
+	 * addresses: try it. */
 	if (!device->address_set_arg || address_alloc(device, &trial))
 		return 1;
 	buffer_free(device, &trial);
@@ -432,10 +430,8 @@ static const struct adsm_cl_memory_kind unified_kind = {
 
 /* ---- the choice */
 
-/*
- * In the order of the words of ADSM_OPENCL_MEMORY. "auto" takes the first of automatic[] that the device supports, else
- * buffers.
- */
+/* In the order of the words of ADSM_OPENCL_MEMORY. "auto" takes the first of automatic[] that the device supports, else
+ * buffers. */
 static const struct adsm_cl_memory_kind *const kinds[] = {
 	[ADSM_OPENCL_BUFFER] = &buffer_kind,
 	[ADSM_OPENCL_USM] = &usm_kind,

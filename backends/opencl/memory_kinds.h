@@ -28,10 +28,8 @@ struct adsm_cl_memory_kind {
 		       struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event);
 	cl_int (*fill)(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
 		       size_t size, cl_event *ret_event);
-	/*
-	 * Set an argument to the start of memory; or to a place in it. set_place is NULL if the kind does not support
-	 * it.
-	 */
+	/* Set an argument to the start of memory; or to a place in it. set_place is NULL if the kind does not support
+	 * it. */
 	cl_int (*set_arg)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
 			  struct adsm_cl_memory *memory);
 	cl_int (*set_place)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
@@ -41,10 +39,8 @@ struct adsm_cl_memory_kind {
 	cl_int (*set_reachable)(struct adsm_cl_device *device, cl_kernel kernel);
 };
 
-/*
- * Choose the kind according to ADSM_OPENCL_MEMORY. Sets device->memory_kind and what depends on it. @wants_buffers:
- * "auto" chooses cl_mem.
- */
+/* Choose the kind according to ADSM_OPENCL_MEMORY. Sets device->memory_kind and what depends on it. @wants_buffers:
+ * "auto" chooses cl_mem. */
 int adsm_cl_memory_choose(struct adsm_cl_device *device, bool wants_buffers);
 /* From now on "auto" chooses cl_mem, if no memory was allocated yet. Signals are blocked. */
 void adsm_cl_memory_with_buffers(struct adsm_cl_device *device);

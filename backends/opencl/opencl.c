@@ -70,10 +70,8 @@ static bool chosen(unsigned platform, const char *platform_name, unsigned device
 		(!colon || adsm_driven_matches(colon + 1, strlen(colon + 1), device_name, device));
 }
 
-/*
- * "auto" never takes a CPU as an accelerator, because there is the backend cpu for it; nor a device that cannot be
- * opened. If the program chooses this backend, it gets an error for such a device instead.
- */
+/* "auto" never takes a CPU as an accelerator, because there is the backend cpu for it; nor a device that cannot be
+ * opened. If the program chooses this backend, it gets an error for such a device instead. */
 static bool is_taken(cl_device_id id, cl_device_type type)
 {
 	cl_bool available = CL_TRUE;

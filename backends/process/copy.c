@@ -24,10 +24,8 @@ static uint64_t link_take(struct adsm_process_copy_queue *queue, size_t size)
 	return end;
 }
 
-/*
- * Copy to the device with stores that bypass the caches: this process does not read the bytes soon, and the overwritten
- * cache lines need not be read. The C library does this, too, but only for copies of several MiB.
- */
+/* Copy to the device with stores that bypass the caches: this process does not read the bytes soon, and the overwritten
+ * cache lines need not be read. The C library does this, too, but only for copies of several MiB. */
 static void copy_streaming(uint8_t *dst, const uint8_t *src, size_t size)
 {
 #ifdef __SSE2__

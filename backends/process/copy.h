@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * copy.h - the copy engine of a device process. It copies bytes between the CPU's memory and device memory, which this
- * process maps, too: in the calling thread, or on one thread for each direction.
- */
+/* copy.h - the copy engine of a device process. It copies bytes between the CPU's memory and device memory, which this
+ * process maps, too: in the calling thread, or on one thread for each direction. */
 #pragma once
 
 #include "base/os.h"

@@ -25,10 +25,8 @@ struct pidfd_info_v0 {
 #define PIDFD_GET_INFO_V0 _IOWR(0xFF, 11, struct pidfd_info_v0)
 #define PIDFD_INFO_EXIT_BIT (UINT64_C(1) << 3)
 
-/*
- * Find the status that wait() would return: from /proc until the parent has waited for the process, then from the pidfd
- * if it keeps the status.
- */
+/* Find the status that wait() would return: from /proc until the parent has waited for the process, then from the pidfd
+ * if it keeps the status. */
 static bool find_status(pid_t pid, int pidfd, int *ret_status)
 {
 	/* No events: ends with POLLHUP after the parent has waited for the process. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ended.h - how a device process ended. It is not a child of the application, so wait() does not tell: this is what the
- * system still knows.
- */
+/* ended.h - how a device process ended. It is not a child of the application, so wait() does not tell: this is what the
+ * system still knows. */
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +20,6 @@ int adsm_process_how_status(int status, char *ret_text, size_t size);
 void adsm_process_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, const char *option, char *ret_text, size_t size);
 /* Writes "SIGTERM, which process 7 (kill) of user 0 sent". */
 void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text, size_t size);
-/*
- * Describes a crash outside of kernels, from the note of the signal handler: "was ended by SIGTERM, which process …".
- */
+/* Describes a crash outside of kernels, from the note of the signal handler: "was ended by SIGTERM, which process
+ * …". */
 void adsm_process_how_crashed(const struct adsm_process_crash *crash, char *ret_text, size_t size);

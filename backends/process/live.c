@@ -119,10 +119,8 @@ bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_li
 	return true;
 }
 
-/*
- * The allocation that contains a live page: from the last begin up to @page to the next begin or the end of live
- * memory.
- */
+/* The allocation that contains a live page: from the last begin up to @page to the next begin or the end of live
+ * memory. */
 static struct adsm_live_range memory_of(const struct adsm_live *live, uint64_t page)
 {
 	const uint64_t first = previous(live->begins, page, true);

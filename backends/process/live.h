@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * live.h - which pages of device memory are allocated: one bit for each page, in the shared memory. The application
- * writes the bits, and the device reads them when a kernel touches a page. Allocated memory is called live.
- */
+/* live.h - which pages of device memory are allocated: one bit for each page, in the shared memory. The application
+ * writes the bits, and the device reads them when a kernel touches a page. Allocated memory is called live. */
 #pragma once
 
 #include <stdatomic.h>
@@ -35,10 +33,8 @@ struct adsm_live {
 size_t adsm_live_bytes(size_t size);
 void adsm_live_start(struct adsm_live *live, void *shared, size_t size);
 
-/*
- * For the application. Ranges are whole pages of the device. Add: the range is allocated. Remove: it is freed; callers
- * exclude each other.
- */
+/* For the application. Ranges are whole pages of the device. Add: the range is allocated. Remove: it is freed; callers
+ * exclude each other. */
 void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size);
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size);
 /* Ranges that were added one by one are one object. */
@@ -48,8 +44,6 @@ void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size);
 bool adsm_live_has(const struct adsm_live *live, uint64_t offset);
 /* Returns the run of live pages around the page at @offset. Returns false if that page is not live. */
 bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_live_range *ret_range);
-/*
- * Describe the distance of an address from the nearest live memory: "8 bytes behind the end of the 4096 bytes of an
- * object at 0x…". The text is "" if the address is live, or if no memory is live.
- */
+/* Describe the distance of an address from the nearest live memory: "8 bytes behind the end of the 4096 bytes of an
+ * object at 0x…". The text is "" if the address is live, or if no memory is live. */
 void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address, char *ret_text, size_t size);

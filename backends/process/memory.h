@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memory.h - memory of a device process: functions of struct adsm_backend, and device memory that is not the arena's
- * file.
- */
+/* memory.h - memory of a device process: functions of struct adsm_backend, and device memory that is not the arena's
+ * file. */
 #pragma once
 
 #include "process.h"

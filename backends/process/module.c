@@ -22,9 +22,8 @@ static int start_services(struct adsm_process_device *device)
 			       "-u, -v)", device->title, strerror(-ret)) : 0;
 }
 
-/*
- * Make a file of the image. It is kept as struct adsm_fd, because a program may close descriptors that it did not open.
- */
+/* Make a file of the image. It is kept as struct adsm_fd, because a program may close descriptors that it did not
+ * open. */
 static int make_file(const struct adsm_process_device *device, const struct adsm_image *image,
 		     struct adsm_fd **ret_file)
 {

@@ -7,10 +7,8 @@
 #include "module.h"
 #include "process.h"
 
-/*
- * Allocate a device, all zero. @size: bytes of the backend's own structure, which begins with struct
- * adsm_process_device.
- */
+/* Allocate a device, all zero. @size: bytes of the backend's own structure, which begins with struct
+ * adsm_process_device. */
 void *adsm_process_new(size_t size);
 /* Start the process that @device describes. On failure the device is freed. */
 int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * process.c - the process of a device, seen from the application: finding its program, starting it, requests, watching
- * and ending it.
- */
+/* process.c - the process of a device, seen from the application: finding its program, starting it, requests, watching
+ * and ending it. */
 #include "process.h"
 
 #include "base/descriptors.h"
@@ -40,10 +38,8 @@ int adsm_process_status(struct adsm_device *base)
 
 int adsm_process_find_program(const struct adsm_process_kind *kind, const char *chosen, char **ret_path)
 {
-	/*
-	 * First the paths after installation, where the library's folder may be one of the architecture; then those in
-	 * a build folder, for the library and for a test.
-	 */
+	/* First the paths after installation, where the library's folder may be one of the architecture; then those in
+	 * a build folder, for the library and for a test. */
 	const char *const folders[] = { "libexec/adsm", kind->folder };
 	/* At last: the folder that the library was configured to be installed with. */
 	char installed[sizeof(ADSM_LIBEXEC) + 64];
@@ -156,10 +152,8 @@ static int send_hello(struct adsm_process_device *device, int memory_fd, int sha
 	return reply.error;
 }
 
-/*
- * End the process in any state. Returns false if the program has closed both descriptors for it: then the process ends
- * together with the application.
- */
+/* End the process in any state. Returns false if the program has closed both descriptors for it: then the process ends
+ * together with the application. */
 static bool end_process(struct adsm_process_device *device)
 {
 	int sock = adsm_fd_number(device->sock), pidfd = adsm_fd_number(device->pidfd);

@@ -29,21 +29,15 @@ struct adsm_process_kind {
 	 * maps the shared memory, to report why the device ended.
 	 */
 	int keeper_ms;
-	/*
-	 * Called twice a second while the library waits for the answer to hello, then once with 0. NULL: the answer is
-	 * quick.
-	 */
+	/* Called twice a second while the library waits for the answer to hello, then once with 0. NULL: the answer is
+	 * quick. */
 	void (*waiting)(struct adsm_process_device *device, unsigned ms);
 	bool pointers;			/* launches list their pointer arguments */
-	/*
-	 * Called before a module is loaded: returns 0, or a negative errno with an error text. NULL: every module is
-	 * accepted.
-	 */
+	/* Called before a module is loaded: returns 0, or a negative errno with an error text. NULL: every module is
+	 * accepted. */
 	int (*check)(struct adsm_process_device *device, const void *image, size_t size);
-	/*
-	 * Called under request_lock when a kernel was looked up. @atomics: may it do atomics on device memory? May be
-	 * NULL.
-	 */
+	/* Called under request_lock when a kernel was looked up. @atomics: may it do atomics on device memory? May be
+	 * NULL. */
 	void (*found)(struct adsm_process_device *device, const char *kernel, bool atomics);
 	/* Called when device memory is allocated, freed or written; @offset is from the arena's start. Each may be
 	 * NULL. written() is called when the bytes are there and before the event completes; also in the fault
@@ -53,10 +47,8 @@ struct adsm_process_kind {
 	void (*written)(struct adsm_process_device *device, size_t offset, size_t size);
 };
 
-/*
- * Embedded first in each backend's own structure. The backend sets the members before `copies` before it starts the
- * process: of base only backend, caps and name; of the others those that are not 0.
- */
+/* Embedded first in each backend's own structure. The backend sets the members before `copies` before it starts the
+ * process: of base only backend, caps and name; of the others those that are not 0. */
 struct adsm_process_device {
 	struct adsm_device base;
 	const struct adsm_process_kind *kind;

@@ -10,8 +10,6 @@
 
 /* Start the thread if it does not run yet. Returns 0 or a negative errno. The caller holds request_lock. */
 int adsm_process_shadow_start(struct adsm_process_device *device);
-/*
- * End the thread after the process has ended. This does not wait for a function of the program. Returns false if one
- * still runs: it uses the shared memory, so the caller leaves that mapped.
- */
+/* End the thread after the process has ended. This does not wait for a function of the program. Returns false if one
+ * still runs: it uses the shared memory, so the caller leaves that mapped. */
 bool adsm_process_shadow_stop(struct adsm_process_device *device);

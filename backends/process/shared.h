@@ -42,9 +42,8 @@ struct adsm_process_queue {
 
 /* @shared: the two ends are in different processes. Producers exclude each other. */
 uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared);
-/*
- * For the consumer: wait for an operation; spin for @spin_ns before sleeping. Returns false if the queue was stopped.
- */
+/* For the consumer: wait for an operation; spin for @spin_ns before sleeping. Returns false if the queue was
+ * stopped. */
 bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared);
 /*
  * For the consumer, after it has done all operations up to @done: sleep until there is another operation, the queue is
@@ -231,17 +230,13 @@ struct adsm_process_shared {
 	char failures[ADSM_PROCESS_SLOTS][ADSM_PROCESS_TEXT];
 	struct adsm_task_record tasks[ADSM_PROCESS_SLOTS];
 	struct adsm_process_handler handler;
-	/*
-	 * Other data that a backend and its device share: the extra bytes of hello, initially 0. The bits of live
-	 * memory (live.h) are at their end.
-	 */
+	/* Other data that a backend and its device share: the extra bytes of hello, initially 0. The bits of live
+	 * memory (live.h) are at their end. */
 	_Alignas(4096) uint8_t extra[];
 };
 
-/*
- * Record why the device ends. Only the first report counts. A crash in a kernel is recorded in struct
- * adsm_process_crash instead.
- */
+/* Record why the device ends. Only the first report counts. A crash in a kernel is recorded in struct
+ * adsm_process_crash instead. */
 void adsm_process_say_end(struct adsm_process_shared *shared, const char *text);
 /* Returns the recorded text, or "". */
 const char *adsm_process_said_end(struct adsm_process_shared *shared);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scratchpad.c - cores with a local store each, which reach device memory only by transfers, seen from the application.
- * The device process (device/device.c) works like that of the cpu backend, except for what its kernels may access.
- */
+/* scratchpad.c - cores with a local store each, which reach device memory only by transfers, seen from the application.
+ * The device process (device/device.c) works like that of the cpu backend, except for what its kernels may access. */
 #include "base/log.h"
 #include "base/os.h"
 #include "costs.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shared.h - the scratchpad device's part of the memory that the library and the device's program share, in
- * adsm_process_shared.extra: the costs of launches. Both are built from the same version of this file.
- */
+/* shared.h - the scratchpad device's part of the memory that the library and the device's program share, in
+ * adsm_process_shared.extra: the costs of launches. Both are built from the same version of this file. */
 #pragma once
 
 #include <stdatomic.h>

@@ -274,10 +274,8 @@ static struct adsm_store_way *line_of(struct adsm_cache *cache, uint64_t address
 		    way->tag == store->last[ADSM_STORE_PUT].tag))
 		return way;
 	if (!way) {
-		/*
-		 * Put it into the first way, where kernels look first. Swap before writing, so that no copy has to wait
-		 * for the write.
-		 */
+		/* Put it into the first way, where kernels look first. Swap before writing, so that no copy has to wait
+		 * for the write. */
 		way = set;
 		swap(way, oldest);
 		if (cache->spans)

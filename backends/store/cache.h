@@ -73,10 +73,8 @@ struct adsm_cache {
 
 _Static_assert(sizeof(struct adsm_cache) <= ADSM_SCRATCHPAD_CONTROL, "a store's control has room for it");
 
-/*
- * Initialize an empty cache at the beginning of a store, with its parts behind it. Atomic operations (direct.h) are set
- * by the caller.
- */
+/* Initialize an empty cache at the beginning of a store, with its parts behind it. Atomic operations (direct.h) are set
+ * by the caller. */
 void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geometry *geometry,
 		     const struct adsm_scratchpad_layout *layout, const struct adsm_cache_memory *memory,
 		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what));

@@ -57,10 +57,8 @@ struct adsm_copies_below {
 	uint64_t (*fetch)(struct adsm_copies *pages, uint64_t page, uint8_t *bytes, uint8_t *twin, bool write);
 	/* A page in the cache that was only read will be written. */
 	void (*own)(struct adsm_copies *pages, uint64_t page, uint8_t *bytes, uint8_t *twin);
-	/*
-	 * Send a page that was written. @keep: it stays in the cache. Returns whether it may be written again without
-	 * own().
-	 */
+	/* Send a page that was written. @keep: it stays in the cache. Returns whether it may be written again without
+	 * own(). */
 	bool (*send)(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint8_t *twin, bool keep);
 	/* A page that was not written leaves the cache. */
 	void (*drop)(struct adsm_copies *pages, uint64_t page);
@@ -68,9 +66,8 @@ struct adsm_copies_below {
 	void (*gave_up)(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint64_t touched);
 	/* Has another worker changed the page? */
 	bool (*is_old)(struct adsm_copies *pages, uint64_t page, const struct adsm_copies_slot *slot);
-	/*
-	 * The memory itself, for an atomic operation; NULL: invalid address. note() reports what the operation changed.
-	 */
+	/* The memory itself, for an atomic operation; NULL: invalid address. note() reports what the operation
+	 * changed. */
 	uint8_t *(*reach)(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write);
 	void (*note)(struct adsm_copies *pages, uint64_t address, uint64_t blocks);
 };
@@ -108,10 +105,8 @@ int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_lay
 void adsm_copies_begin(struct adsm_copies *pages, bool counted);
 /* Rule R3: send all dirty pages. Call this before a lock is released, before a barrier, and at the end. */
 void adsm_copies_release(struct adsm_copies *pages);
-/*
- * Rule R4: give up the pages that others have changed; dirty ones are sent first. Call this after getting a lock, and
- * after a barrier.
- */
+/* Rule R4: give up the pages that others have changed; dirty ones are sent first. Call this after getting a lock, and
+ * after a barrier. */
 void adsm_copies_acquire(struct adsm_copies *pages);
 /* Send the pages of these bytes if they are dirty, and give them up; all pages if @size is 0. */
 void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t size);

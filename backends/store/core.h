@@ -37,15 +37,11 @@ void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const str
 		   const void *const *args);
 /* The same for any function of two pointers. */
 void adsm_core_call(const struct adsm_core *core, void *run, const void *first, const void *const *args);
-/*
- * Explain a crash of a kernel at @address: a sentence if the address is below the core's stack, where an overflow gets
- * to; otherwise NULL. @arrays: what the sentence calls the kernel's arrays. May be called in signal handlers.
- */
+/* Explain a crash of a kernel at @address: a sentence if the address is below the core's stack, where an overflow gets
+ * to; otherwise NULL. @arrays: what the sentence calls the kernel's arrays. May be called in signal handlers. */
 const char *adsm_core_explain(const struct adsm_core *core, uint64_t address, const char *arrays);
-/*
- * Explain an access through the cache that is not possible. @what: "a load" and so on, or ADSM_DIRECT_UNALIGNED. @near:
- * which object is near the address, or "".
- */
+/* Explain an access through the cache that is not possible. @what: "a load" and so on, or ADSM_DIRECT_UNALIGNED. @near:
+ * which object is near the address, or "". */
 void adsm_core_say_wrong(const char *what, const char *near, char *ret_text, size_t size);
 /* Bytes of the local store that are used: its parts, and the stack that was used since the last adsm_core_paint(). */
 void adsm_core_paint(const struct adsm_core *core);

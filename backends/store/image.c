@@ -58,10 +58,8 @@ int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, 
 
 struct place { char path[64]; uint64_t begin, end; };
 
-/*
- * Pages that workers of tasks share are fetched as a whole, including the parts between segments that the loader has
- * left inaccessible: make those readable.
- */
+/* Pages that workers of tasks share are fetched as a whole, including the parts between segments that the loader has
+ * left inaccessible: make those readable. */
 static void fill_hole(uint64_t begin, uint64_t end)
 {
 	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;

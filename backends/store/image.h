@@ -13,10 +13,8 @@
  */
 #define ADSM_STORE_TEXT 512
 int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, char *ret_text);
-/*
- * Where the loader has put that file, which it opened as "/proc/self/fd/N". *ret_begin is UINT64_MAX if it is not
- * loaded.
- */
+/* Where the loader has put that file, which it opened as "/proc/self/fd/N". *ret_begin is UINT64_MAX if it is not
+ * loaded. */
 void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end);
 /* Does the task fit into the layout for tasks, with pages of @page bytes? If not, @ret_text says why. */
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,

@@ -57,10 +57,8 @@ struct adsm_scratchpad_layout {
 /* Returns false if the parts do not fit; *ret_text then has all sizes. */
 bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 			     struct adsm_scratchpad_layout *ret_layout, char *ret_text, size_t size);
-/*
- * Other caches of the same size that such a store may have, @i from 0 to ADSM_SCRATCHPAD_OTHERS - 1; the last one is
- * its own cache. Returns false if there is no cache with this number.
- */
+/* Other caches of the same size that such a store may have, @i from 0 to ADSM_SCRATCHPAD_OTHERS - 1; the last one is
+ * its own cache. Returns false if there is no cache with this number. */
 #define ADSM_SCRATCHPAD_OTHERS 28
 bool adsm_scratchpad_other(const struct adsm_scratchpad_geometry *own, unsigned i,
 			   struct adsm_scratchpad_geometry *ret_other);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sharing.h - how the workers of tasks share pages, and advice for that. The device writes this memory, and the library
- * reads it: both are built from the same version of this file.
- */
+/* sharing.h - how the workers of tasks share pages, and advice for that. The device writes this memory, and the library
+ * reads it: both are built from the same version of this file. */
 #pragma once
 
 #include <stddef.h>

@@ -33,10 +33,8 @@ extern struct adsm_wrap_plan adsm_wrap_plan;
 /* Parse the plan, and reset the counts. Returns 0, or -EINVAL with adsm_fail(). */
 int adsm_wrap_plan_set(const char *text);
 
-/*
- * Count the operation, and delay it if the plan requires that. Returns 0, or the error that the operation fails with.
- * Does not call adsm_fail(), which is not allowed in the fault handler.
- */
+/* Count the operation, and delay it if the plan requires that. Returns 0, or the error that the operation fails with.
+ * Does not call adsm_fail(), which is not allowed in the fault handler. */
 int adsm_wrap_step(enum adsm_wrap_op op);
 /* The same with adsm_fail(). */
 int adsm_wrap_step_or_fail(enum adsm_wrap_op op);

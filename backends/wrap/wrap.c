@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * wrap.c - a backend around another one. It traces each operation and injects errors according to a plan (plan.h), so
- * that tests can check how the library handles them.
- */
+/* wrap.c - a backend around another one. It traces each operation and injects errors according to a plan (plan.h), so
+ * that tests can check how the library handles them. */
 #include "base/log.h"
 #include "list.h"
 #include "plan.h"

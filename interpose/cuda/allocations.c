@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * allocations.c - the table of the program's device memory that the library has made objects of, sorted by address.
- * The lock need not block signals, because signal handlers may not use the driver. No other lock is taken under it.
- */
+/* allocations.c - the table of the program's device memory that the library has made objects of, sorted by address.
+ * The lock need not block signals, because signal handlers may not use the driver. No other lock is taken under it. */
 #include "allocations.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * context.c - the start of the driver, and the end of contexts: the library first ends its queues and memory there.
- */
+/* context.c - the start of the driver, and the end of contexts: the library first ends its queues and memory there. */
 #include "function.h"
 #include "handles.h"
 #include "home.h"
@@ -23,10 +21,8 @@ ADSM_CU_WRAPPER(cuInit, (unsigned flags))
 	return result;
 }
 
-/*
- * How often the program has retained a device's primary context. The count may be wrong, because the library does not
- * see all calls. Then the library's own reference keeps the context alive.
- */
+/* How often the program has retained a device's primary context. The count may be wrong, because the library does not
+ * see all calls. Then the library's own reference keeps the context alive. */
 static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
 static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 

@@ -129,10 +129,8 @@ static CUresult copy_ordered(struct copy *copy)
 		return enqueue_copy(copy);
 	if (copy->dst.object && copy->src.object && copy->src.place.home != home)
 		return copy_now(copy);
-	/*
-	 * For pageable memory the driver would wait inside the command, while the library's locks are held. Only from
-	 * small source memory it makes a copy of its own, and does not wait.
-	 */
+	/* For pageable memory the driver would wait inside the command, while the library's locks are held. Only from
+	 * small source memory it makes a copy of its own, and does not wait. */
 	if (!copy->dst.object && copy->dst.side != DEVICE && adsm_cuda_is_pageable(copy->dst.p))
 		return copy_now(copy);
 	if (!copy->src.object && copy->src.side != DEVICE && copy->size > STAGED && adsm_cuda_is_pageable(copy->src.p))

@@ -97,10 +97,8 @@ static CUresult missing(void)
 	return CUDA_ERROR_NOT_FOUND;
 }
 
-/*
- * Called at the first call of a wrapper; a program linked with the driver may do nothing else before. It searches the
- * driver that is loaded in this process, then the libraries behind this one, then the installed driver.
- */
+/* Called at the first call of a wrapper; a program linked with the driver may do nothing else before. It searches the
+ * driver that is loaded in this process, then the libraries behind this one, then the installed driver. */
 void *adsm_cu_find(struct adsm_cu_entry *entry)
 {
 	int saved_errno = errno;

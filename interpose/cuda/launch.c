@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * launch.c - launches of kernels. Each is an unnamed call: it may use every object of its context, so all of them are
- * released.
- */
+/* launch.c - launches of kernels. Each is an unnamed call: it may use every object of its context, so all of them are
+ * released. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +14,8 @@
 
 /* ---- arguments */
 
-/*
- * What the driver reads during a launch: arguments, and lists of them. If they lie in objects, they are copied before.
- * During the launch, the objects are released to the device, and this thread holds the lock that a touch takes.
- */
+/* What the driver reads during a launch: arguments, and lists of them. If they lie in objects, they are copied before.
+ * During the launch, the objects are released to the device, and this thread holds the lock that a touch takes. */
 struct arguments {
 	void **params, **extra;
 	struct copy *copies;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * others.c - device memory that other processes or the kernels of other devices can access. The library cannot detect
- * their writes. So it makes no objects of such memory, and ends those that exist.
- */
+/* others.c - device memory that other processes or the kernels of other devices can access. The library cannot detect
+ * their writes. So it makes no objects of such memory, and ends those that exist. */
 #include "others.h"
 
 #include "allocations.h"

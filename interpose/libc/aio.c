@@ -107,10 +107,8 @@ static void set_result(struct aiocb *cb, int error, ssize_t result)
 	cb->__return_value = result;
 }
 
-/*
- * End the input of a request that libc has completed, or has not accepted. The first thread does this, once. Other
- * threads wait, because the bytes are not available before.
- */
+/* End the input of a request that libc has completed, or has not accepted. The first thread does this, once. Other
+ * threads wait, because the bytes are not available before. */
 static void finish(struct shadow *s)
 {
 	pthread_t nobody = 0;

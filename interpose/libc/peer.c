@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * peer.c - process_vm_readv() and process_vm_writev(). The system does not read or write closed pages of another
- * process's shared memory. Then the library asks that process for them (run/peers.h).
- */
+/* peer.c - process_vm_readv() and process_vm_writev(). The system does not read or write closed pages of another
+ * process's shared memory. Then the library asks that process for them (run/peers.h). */
 #include <string.h>
 #include <unistd.h>
 

@@ -58,10 +58,8 @@ static inline int adsm_range_refuse(int error)
 
 /* ---- transfers */
 
-/*
- * How the system uses memory. ADSM_OUTPUT: it reads. ADSM_INPUT: it writes. ADSM_UPDATE: it writes, but may write less
- * than its result says. ADSM_LENT: it reads, also after the call.
- */
+/* How the system uses memory. ADSM_OUTPUT: it reads. ADSM_INPUT: it writes. ADSM_UPDATE: it writes, but may write less
+ * than its result says. ADSM_LENT: it reads, also after the call. */
 #define ADSM_OUTPUT adsm_io_begin_output
 #define ADSM_INPUT adsm_io_begin_input
 #define ADSM_UPDATE adsm_range_begin_update

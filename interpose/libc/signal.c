@@ -108,10 +108,8 @@ static bool has_handler(const struct kernel_action *action)
 	return action->handler != (uintptr_t)SIG_DFL && action->handler != (uintptr_t)SIG_IGN;
 }
 
-/*
- * A handler may put SIGSEGV into the mask that its return restores. So it is made to return to adsm_signal_return,
- * which converts that mask. @mask: sa_mask was set before the library hid SIGSEGV, and is converted, too.
- */
+/* A handler may put SIGSEGV into the mask that its return restores. So it is made to return to adsm_signal_return,
+ * which converts that mask. @mask: sa_mask was set before the library hid SIGSEGV, and is converted, too. */
 static bool adopt_action(int sig, struct kernel_action *action, bool mask)
 {
 	if (!has_handler(action))
@@ -125,10 +123,8 @@ static bool adopt_action(int sig, struct kernel_action *action, bool mask)
 	return true;
 }
 
-/*
- * The kernel's action was @found. Replace it by @action, with the return to adsm_signal_return. If the action has
- * changed meanwhile, by another thread, a handler, or a signal with SA_RESETHAND, the changed action is put back.
- */
+/* The kernel's action was @found. Replace it by @action, with the return to adsm_signal_return. If the action has
+ * changed meanwhile, by another thread, a handler, or a signal with SA_RESETHAND, the changed action is put back. */
 static void replace_action(int sig, struct kernel_action found, struct kernel_action action, bool mask)
 {
 	struct kernel_action replaced;

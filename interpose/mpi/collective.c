@@ -26,10 +26,8 @@ static enum access over(const void *out)
 	return out == MPI_IN_PLACE ? WRITES_SOME : WRITES;
 }
 
-/*
- * A function and its nonblocking variant. @lend: code that lends the buffers and changes the arguments; it runs if the
- * communicator is no intercommunicator, and may use @size, the number of ranks.
- */
+/* A function and its nonblocking variant. @lend: code that lends the buffers and changes the arguments; it runs if the
+ * communicator is no intercommunicator, and may use @size, the number of ranks. */
 #define PAIR(name, later, lend, arguments, ...) \
 	WRAPPER int MPI_##name(__VA_ARGS__) \
 	{ \

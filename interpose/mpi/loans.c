@@ -156,10 +156,8 @@ int loans_end(struct loans *loans, int result, const MPI_Status *status)
 
 #define N_LISTS 256
 
-/*
- * Guards all entries. It is held for a few instructions only. While it is held, MPI is not called, and no loan begins
- * or ends, because that may wait for the device.
- */
+/* Guards all entries. It is held for a few instructions only. While it is held, MPI is not called, and no loan begins
+ * or ends, because that may wait for the device. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *lists[N_LISTS], *given_up;
 static _Atomic unsigned n_entries, n_given_up;		/* all entries, and those in given_up */

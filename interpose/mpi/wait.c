@@ -139,10 +139,8 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 
 /* ---- several requests */
 
-/*
- * A row: the arguments behind the requests; whether MPI has set what follows; how many requests are done, and which.
- * Of one request there is one status, too.
- */
+/* A row: the arguments behind the requests; whether MPI has set what follows; how many requests are done, and which.
+ * Of one request there is one status, too. */
 #define SEVERAL(name, arguments, is_set, n_done, indices, ...) \
 	WRAPPER int MPI_##name(int n, MPI_Request requests[], __VA_ARGS__) \
 	{ \

@@ -21,10 +21,8 @@
 #include "run/variable.h"
 #include "start/start.h"
 
-/*
- * The count of error texts when a function returned NULL to this thread for a module or kernel. If the program passes
- * this NULL to another function, the error text of the first failure stays, because it names the reason.
- */
+/* The count of error texts when a function returned NULL to this thread for a module or kernel. If the program passes
+ * this NULL to another function, the error text of the first failure stays, because it names the reason. */
 static _Thread_local unsigned n_said_null;
 
 static void *no_handle(int error)
@@ -88,10 +86,8 @@ static size_t text_size(const char *text, size_t size)
 	return size;
 }
 
-/*
- * Recognize the kind of an image: text has no bytes that are 0. The result is never a driver's binary, because drivers
- * crash on invalid binaries.
- */
+/* Recognize the kind of an image: text has no bytes that are 0. The result is never a driver's binary, because drivers
+ * crash on invalid binaries. */
 static int kind_of(const void *image, size_t size)
 {
 	static const uint32_t spirv = 0x07230203;

@@ -4,10 +4,8 @@
 
 #include <stddef.h>
 
-/*
- * A structure of a public header. A new field goes to the end. A structure has no padding at its end: otherwise an
- * old caller's padding would be a new field's value.
- */
+/* A structure of a public header. A new field goes to the end. A structure has no padding at its end: otherwise an
+ * old caller's padding would be a new field's value. */
 struct adsm_sized {
 	const char *name;
 	const char *field;		/* where the caller stores the size: "struct_size", or the parameter "size" */

@@ -16,8 +16,6 @@ bool adsm_decode_a64(uint32_t word, bool *ret_write);
 uint64_t adsm_decode_registers(const void *ucontext);
 /* The stack pointer. */
 uintptr_t adsm_decode_stack(const void *ucontext);
-/*
- * Where the return address is at the start of a function. It stays there in a function that keeps nothing on the stack,
- * such as memcpy().
- */
+/* Where the return address is at the start of a function. It stays there in a function that keeps nothing on the stack,
+ * such as memcpy(). */
 const uintptr_t *adsm_decode_caller(const void *ucontext);

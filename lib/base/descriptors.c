@@ -125,9 +125,8 @@ static void lower(int fd)
 		;
 }
 
-/*
- * The child does not need descriptors of the parent's library, and their other ends must notice when the parent ends.
- */
+/* The child does not need descriptors of the parent's library, and their other ends must notice when the parent
+ * ends. */
 static void in_child(void)
 {
 	for (int i = 0; i < MAX_KEPT; i++) {

@@ -13,10 +13,8 @@
 /* A descriptor that is kept. */
 struct adsm_fd;
 
-/*
- * Keep @fd, which belongs to this function from now on, also if it fails. It moves to a number from 500 up, or as high
- * as the limit on descriptors permits. In a child that the C library forks it is closed. 0 or a negative errno.
- */
+/* Keep @fd, which belongs to this function from now on, also if it fails. It moves to a number from 500 up, or as high
+ * as the limit on descriptors permits. In a child that the C library forks it is closed. 0 or a negative errno. */
 int adsm_fd_keep(int fd, struct adsm_fd **ret_own);
 /* Its current number; -EBADF if other code has closed or replaced it. NULL: -EBADF. */
 int adsm_fd_number(const struct adsm_fd *own);					/* [signal] */

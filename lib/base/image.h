@@ -53,10 +53,8 @@ struct adsm_image_header {
 	uint32_t reserved[4];		/* 0 */
 };
 
-/*
- * There are n_partitions + 1 of these. The code of a partition begins at the next multiple of the alignment after the
- * code of the one before.
- */
+/* There are n_partitions + 1 of these. The code of a partition begins at the next multiple of the alignment after the
+ * code of the one before. */
 struct adsm_image_entry {
 	uint32_t offset, size;		/* size 0: the partition is empty */
 };
@@ -67,10 +65,8 @@ struct adsm_image_function {
 	uint32_t name;			/* its offset in the names, which are strings with a 0 at the end of each */
 };
 
-/*
- * Slots are in memory before the first byte of the code: slot i is the 8 bytes at -8 * (i + 1). They are filled when
- * the code gets its place, so the code itself needs no relocations.
- */
+/* Slots are in memory before the first byte of the code: slot i is the 8 bytes at -8 * (i + 1). They are filled when
+ * the code gets its place, so the code itself needs no relocations. */
 enum adsm_image_slot_kind {
 	ADSM_IMAGE_SLOT_ENTER,		/* the partition manager, for calls into other partitions: always slot 0 */
 	ADSM_IMAGE_SLOT_IMPORT,		/* value: the name of a symbol outside of the image */

@@ -175,10 +175,8 @@ bool adsm_may_advise(void)
 
 __thread int adsm_in_fault;
 
-/*
- * Memory for the last errors of threads. It is not from malloc(). A device's lock may be held here, and a handler that
- * waits for this lock may have interrupted malloc() itself, or fork(), which holds all of malloc()'s locks.
- */
+/* Memory for the last errors of threads. It is not from malloc(). A device's lock may be held here, and a handler that
+ * waits for this lock may have interrupted malloc() itself, or fork(), which holds all of malloc()'s locks. */
 struct rooms {
 	struct { _Atomic bool taken; char text[MESSAGE_MAX]; } room[ROOMS];
 	_Atomic(struct rooms *) next;

@@ -20,10 +20,8 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 #define adsm_info(...) adsm_log(ADSM_LOG_INFO, __VA_ARGS__)
 #define adsm_debug(...) adsm_log(ADSM_LOG_DEBUG, __VA_ARGS__)
 
-/*
- * May one more warning about the program's speed be logged? At most ten in a process, so that they do not hide other
- * warnings. The eleventh becomes a line that says so. Any thread, also in the fault handler.
- */
+/* May one more warning about the program's speed be logged? At most ten in a process, so that they do not hide other
+ * warnings. The eleventh becomes a line that says so. Any thread, also in the fault handler. */
 bool adsm_may_advise(void);
 
 /*

@@ -67,9 +67,8 @@ struct adsm_module_info {
 	size_t n_needs;
 };
 
-/*
- * Make the description of a module with @n kernels. The caller fills in kernels[i] and adsm_module_params(). -ENOMEM.
- */
+/* Make the description of a module with @n kernels. The caller fills in kernels[i] and adsm_module_params().
+ * -ENOMEM. */
 int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info);
 /* Memory for the ADSM_KERNEL_PARAMS_MAX parameters of a kernel. */
 struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel);
@@ -82,10 +81,8 @@ void adsm_module_info_destroy(struct adsm_module_info *info);
 /* The global_atomics of a kernel of a module; also true if there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
 
-/*
- * Find the kernel that has this name in the module's source. Returns the length of its name in the module, and the
- * name, which is not NUL-terminated; 0: there is none.
- */
+/* Find the kernel that has this name in the module's source. Returns the length of its name in the module, and the
+ * name, which is not NUL-terminated; 0: there is none. */
 size_t adsm_module_find_name(const struct adsm_module_info *info, const char *name, const char **ret_name);
 
 /* Does a module have variables that its kernels may change? @ret_names: their names, "a, b". */
@@ -94,10 +91,8 @@ bool adsm_module_variables(const void *image, size_t size, char *ret_names, size
 /* Does a module have a kernel that may call services? */
 bool adsm_module_services(const void *image, size_t size);
 
-/*
- * The parameters of a kernel that are write-once objects, as bits; 0: none is known. @ret_sets: those whose units the
- * kernel may set.
- */
+/* The parameters of a kernel that are write-once objects, as bits; 0: none is known. @ret_sets: those whose units the
+ * kernel may set. */
 uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets);
 
 /* Is this assembly text for CUDA devices? Its first directive is .version. */

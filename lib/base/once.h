@@ -73,9 +73,8 @@ struct adsm_once_shared {
 
 /* Begin to write a unit. 0, or -EEXIST: it is set. */
 int adsm_once_fresh(struct adsm_once_shared *shared, uint64_t unit);
-/*
- * Set a unit, and wake all that wait for it. 0; -EEXIST: it was set already; -EINVAL: no thread has begun to write it.
- */
+/* Set a unit, and wake all that wait for it. 0; -EEXIST: it was set already; -EINVAL: no thread has begun to write
+ * it. */
 int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared, uint64_t address, uint64_t unit);
 
 static inline bool adsm_once_is_set(const struct adsm_once_shared *shared, uint64_t unit)
@@ -127,10 +126,8 @@ int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value, bool far);
 
 /* ---- for threads that look at waits */
 
-/*
- * Sleep until a thread begins to wait, or adsm_once_rouse(); does not sleep if @busy returns true. @busy looks for
- * waits: a thread that begins to wait afterwards sees the sleeper and rouses it.
- */
+/* Sleep until a thread begins to wait, or adsm_once_rouse(); does not sleep if @busy returns true. @busy looks for
+ * waits: a thread that begins to wait afterwards sees the sleeper and rouses it. */
 void adsm_once_idle(struct adsm_once_table *table, bool (*busy)(void));
 void adsm_once_rouse(struct adsm_once_table *table);
 

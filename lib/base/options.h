@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * options.h - options: rows of name, default, help and parser, and the functions that read them. A row and its value
- * are in the room that uses the option; start/options.h has the list of all rows.
- */
+/* options.h - options: rows of name, default, help and parser, and the functions that read them. A row and its value
+ * are in the room that uses the option; start/options.h has the list of all rows. */
 #pragma once
 
 #include <stdbool.h>
@@ -47,10 +45,8 @@ int adsm_owners_load(struct adsm_option *const *owners);
 int adsm_owners_set(struct adsm_option *const *owners, const char *name, const char *value);
 enum adsm_options_shown { ADSM_OPTIONS_COMMON, ADSM_OPTIONS_ALL, ADSM_OPTIONS_MARKDOWN };
 
-/*
- * For tools: print options by class, each as a line of name, default, current value and help; or all as Markdown
- * tables.
- */
+/* For tools: print options by class, each as a line of name, default, current value and help; or all as Markdown
+ * tables. */
 void adsm_owners_print(struct adsm_option *const *owners, FILE *out, enum adsm_options_shown shown);
 /* Call this first in the child of a fork: another thread of the parent may have been changing the options. */
 void adsm_options_child(void);

@@ -69,10 +69,8 @@ int adsm_os_discard(void *address, size_t size);
 void adsm_os_unlock(void *address, size_t size);
 /* Set whether a core file contains the range. Returns -ENOMEM if the process has no mappings left. */
 int adsm_os_dump(void *address, size_t size, bool dump);			/* [signal] */
-/*
- * Return the likely limit behind a negative errno of a system call for memory, descriptors or threads. Messages append
- * it to the error's text: " (ulimit -v)", or "" if no limit is likely.
- */
+/* Return the likely limit behind a negative errno of a system call for memory, descriptors or threads. Messages append
+ * it to the error's text: " (ulimit -v)", or "" if no limit is likely. */
 const char *adsm_os_limit(int error);
 /* Return the bytes of address space that this process may have (ulimit -v); UINT64_MAX: no limit. */
 uint64_t adsm_os_address_limit(void);
@@ -103,9 +101,8 @@ static inline void adsm_os_poke(_Atomic uint32_t *word)			/* [signal] */
 	adsm_os_wake(word, 1, false);
 }
 
-/*
- * A flag: a word that is 0 until an event has happened, which happens once. Raise it, and wake all threads that wait.
- */
+/* A flag: a word that is 0 until an event has happened, which happens once. Raise it, and wake all threads that
+ * wait. */
 static inline void adsm_os_raise(_Atomic uint32_t *flag, bool shared)		/* [signal] */
 {
 	atomic_store(flag, 1);
@@ -154,19 +151,15 @@ int adsm_os_stack_of(int thread_id, uintptr_t *ret_stack);			/* [signal] */
 unsigned adsm_os_n_cpus(void);
 /* Return the processor that this thread runs on, without a system call. */
 unsigned adsm_os_cpu(void);							/* [signal] */
-/*
- * Return the bytes of memory that this process may still allocate: the minimum of the machine's and of its control
- * group's.
- */
+/* Return the bytes of memory that this process may still allocate: the minimum of the machine's and of its control
+ * group's. */
 uint64_t adsm_os_memory_available(void);
 /* Return how many processes were killed for lack of memory so far: in this control group, or else in the system. */
 uint64_t adsm_os_oom_kills(void);
 /* getenv(), but NULL in set-user-ID programs. */
 const char *adsm_os_getenv(const char *name);
-/*
- * Return whether this program has more rights than the user that started it (set-user-ID, file capabilities). Such a
- * program must not open libraries that read the environment themselves, as drivers and their loaders do.
- */
+/* Return whether this program has more rights than the user that started it (set-user-ID, file capabilities). Such a
+ * program must not open libraries that read the environment themselves, as drivers and their loaders do. */
 bool adsm_os_is_privileged(void);
 
 /* ---- threads and signals */
@@ -184,10 +177,8 @@ struct adsm_sigset { uint64_t mask; int cancel; };	/* the kernel's mask; the sta
  * the program's own memory.
  */
 void adsm_os_signals_block(struct adsm_sigset *ret_old);			/* [signal] */
-/*
- * The same, but signals that instructions raise stay open: a driver may start threads, which inherit the mask and run
- * kernels.
- */
+/* The same, but signals that instructions raise stay open: a driver may start threads, which inherit the mask and run
+ * kernels. */
 void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old);
 void adsm_os_signals_restore(const struct adsm_sigset *old);			/* [signal] */
 /* Block them until the end of a block, which may be left by return. */
@@ -221,10 +212,8 @@ void adsm_os_actions_restore(const struct adsm_actions *actions, bool shares);
 void adsm_os_signals_raised(void);
 /* Return whether @mask is the mask of a thread inside adsm_os_signals_block(). */
 bool adsm_os_signals_are_blocked(uint64_t mask);				/* [signal] */
-/*
- * Return whether @mask is the mask of a thread that a driver started under adsm_os_signals_block_for_threads(). A
- * thread of the program that blocks the same signals counts too.
- */
+/* Return whether @mask is the mask of a thread that a driver started under adsm_os_signals_block_for_threads(). A
+ * thread of the program that blocks the same signals counts too. */
 bool adsm_os_is_of_driver(uint64_t mask);					/* [signal] */
 
 /* A helper thread, with every signal blocked. */
@@ -257,10 +246,8 @@ _Noreturn void adsm_os_die(int sig);						/* [signal] */
 
 /* ---- the order of locks */
 
-/*
- * A thread takes a lock only if its rank is greater than the ranks of all locks that the thread holds. Debug builds
- * assert this. docs/architecture-locks.md says what each lock guards.
- */
+/* A thread takes a lock only if its rank is greater than the ranks of all locks that the thread holds. Debug builds
+ * assert this. docs/architecture-locks.md says what each lock guards. */
 enum adsm_rank {
 	ADSM_RANK_NONE,			/* no lock has this rank */
 	/* Mutexes: while a thread holds one, a signal handler of the program may run, and may fault. */
@@ -401,9 +388,8 @@ int adsm_os_library_dir(char *ret_path, size_t size);
 extern bool adsm_os_has_wrappers;
 /* Return whether this shared object has wrappers, but the process calls the C library's own functions. */
 bool adsm_os_is_bypassed(void);
-/*
- * Return whether the program finds this library's functions. If not, other code opened the library for itself, later.
- */
+/* Return whether the program finds this library's functions. If not, other code opened the library for itself,
+ * later. */
 bool adsm_os_is_linked(void);
 /* dlsym(). If there are wrappers, the function below their own dlsym(), which does not return wrappers. */
 extern void *(*_Atomic adsm_os_dlsym)(void *handle, const char *name);

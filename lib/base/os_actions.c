@@ -56,10 +56,8 @@ void adsm_os_actions_get(struct adsm_actions *ret_actions)
 	ret_actions->n_libraries = all.n;
 }
 
-/*
- * A driver that runs kernels in threads of this process handles divisions by zero there, and the kernels continue. All
- * other threads have the program's action, which is the default one.
- */
+/* A driver that runs kernels in threads of this process handles divisions by zero there, and the kernels continue. All
+ * other threads have the program's action, which is the default one. */
 static void on_shared(int sig, siginfo_t *info, void *context)
 {
 	static const struct action none;

@@ -122,10 +122,8 @@ NO_SANITIZE static void spawn_keep(const struct spawn *spawn)
 		;
 }
 
-/*
- * Make a new process whose end sends no signal. QEMU's user-mode emulation does not support this (-EINVAL): there the
- * application gets SIGCHLD for it, as for any child.
- */
+/* Make a new process whose end sends no signal. QEMU's user-mode emulation does not support this (-EINVAL): there the
+ * application gets SIGCHLD for it, as for any child. */
 NO_SANITIZE static long clone_untold(unsigned long flags)
 {
 	long pid = sys(SYS_clone, flags);
@@ -133,10 +131,8 @@ NO_SANITIZE static long clone_untold(unsigned long flags)
 	return pid == -EINVAL ? sys(SYS_clone, flags | SIGCHLD) : pid;
 }
 
-/*
- * The intermediate process: makes the daemon, waits until that has called exec or ended (CLONE_VFORK, but with separate
- * memory), and exits. As it does not call exec, its exit signal stays 0, so its end sends no signal.
- */
+/* The intermediate process: makes the daemon, waits until that has called exec or ended (CLONE_VFORK, but with separate
+ * memory), and exits. As it does not call exec, its exit signal stays 0, so its end sends no signal. */
 NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spawn *spawn)
 {
 	long pid;
@@ -167,10 +163,8 @@ NO_SANITIZE __attribute__((noinline)) static long spawn_start(struct spawn *spaw
 	return pid;
 }
 
-/*
- * Orphans become children of a subreaper, or of the first process of the namespace. If that is this process, the daemon
- * would become its child. Then the intermediate stays: waits do not see it, unless they use __WALL or __WCLONE.
- */
+/* Orphans become children of a subreaper, or of the first process of the namespace. If that is this process, the daemon
+ * would become its child. Then the intermediate stays: waits do not see it, unless they use __WALL or __WCLONE. */
 static bool gets_orphans(void)
 {
 	int is_subreaper = 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * output.h - files that the library writes where an option says: reports, traces. Another user who may write into the
- * folder cannot redirect them by a link: each file is made under an unpredictable name, and then renamed.
- */
+/* output.h - files that the library writes where an option says: reports, traces. Another user who may write into the
+ * folder cannot redirect them by a link: each file is made under an unpredictable name, and then renamed. */
 #pragma once
 
 #include <limits.h>

@@ -171,9 +171,8 @@ long adsm_peer_receive(int fd, void *data, size_t size, int pid)
 {
 	long n;
 
-	/*
-	 * The socket alone does not show the other process's end: a child that it has forked may have the socket too.
-	 */
+	/* The socket alone does not show the other process's end: a child that it has forked may have the socket
+	 * too. */
 	while (pid) {
 		struct pollfd wanted = { .fd = fd, .events = POLLIN };
 		struct timespec patience = { .tv_sec = LOOK_S };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * base/source.h - finds the line of a source file for an address of code. libdw reads the debug information, if it is
- * installed. Not in signal handlers. The functions below adsm_source_lock() need the mutex.
- */
+/* base/source.h - finds the line of a source file for an address of code. libdw reads the debug information, if it is
+ * installed. Not in signal handlers. The functions below adsm_source_lock() need the mutex. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * syscall.h - direct system calls of Linux: no errno, no cancellation, no wrapper. For the files that implement os.h.
- */
+/* syscall.h - direct system calls of Linux: no errno, no cancellation, no wrapper. For the files that implement
+ * os.h. */
 #pragma once
 
 #include <stdint.h>

@@ -17,19 +17,15 @@ struct adsm_uffd {
 	int pagemap;		/* /proc/self/pagemap */
 };
 
-/*
- * Open it, and try it on two pages, as a system may list a feature that does not work. -ENOTSUP: *@ret_lacks says what
- * this system lacks or forbids, as the "…" in "userfaultfd: …".
- */
+/* Open it, and try it on two pages, as a system may list a feature that does not work. -ENOTSUP: *@ret_lacks says what
+ * this system lacks or forbids, as the "…" in "userfaultfd: …". */
 int adsm_uffd_open(struct adsm_uffd *ret_uffd, const char **ret_lacks);
 void adsm_uffd_close(struct adsm_uffd *uffd);
 /* Attach a view until its mapping ends or adsm_uffd_close(). None of its pages may be mapped yet. */
 int adsm_uffd_attach(const struct adsm_uffd *uffd, void *view, size_t size);
 
-/*
- * Map the pages of the file, or zeros if it has none; pages that are mapped already stay as they are. @clean: the next
- * store to a page is recorded as a write; else the page counts as written already.
- */
+/* Map the pages of the file, or zeros if it has none; pages that are mapped already stay as they are. @clean: the next
+ * store to a page is recorded as a write; else the page counts as written already. */
 int adsm_uffd_map(const struct adsm_uffd *uffd, void *view, size_t size, bool clean);	/* [signal] */
 /* Unmap pages: the next touch of them raises SIGBUS. The file keeps its contents. */
 void adsm_uffd_unmap(void *view, size_t size);						/* [signal] */

@@ -126,10 +126,8 @@ static inline bool adsm_blocks_at_work(const struct adsm_blocks *blocks, uint32_
 	return (flags & ADSM_BLOCK_BUSY) || (flags & both) == both;
 }
 
-/*
- * The number of blocks that a fault at block @b opens: one, or more if the fault continues a stream. All have the state
- * and the view of block @b. @most: bytes.
- */
+/* The number of blocks that a fault at block @b opens: one, or more if the fault continues a stream. All have the state
+ * and the view of block @b. @most: bytes. */
 uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_block_event event, size_t most);
 /* A reader's window of at most @most bytes ends before @b. Returns how many blocks, from @b on, to fetch while it reads
  * that window. */

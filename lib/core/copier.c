@@ -84,9 +84,8 @@ bool adsm_copier_serve(struct adsm_home *home)
 	for (; request; request = next) {
 		next = request->next;
 		request->error = request->run(request->arg);
-		/*
-		 * Once `done` is set the request may be gone. Waking an address that is no longer a futex is harmless.
-		 */
+		/* Once `done` is set the request may be gone. Waking an address that is no longer a futex is
+		 * harmless. */
 		atomic_store(&request->done, 1);
 		adsm_os_wake(&request->done, 1, false);
 	}

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * copier.h - calls of the backend by another thread. A thread inside a fault or signal handler must not call a backend
- * that is not signal-safe. It queues a request here, and the copier (run/helpers.c) serves it.
- */
+/* copier.h - calls of the backend by another thread. A thread inside a fault or signal handler must not call a backend
+ * that is not signal-safe. It queues a request here, and the copier (run/helpers.c) serves it. */
 #pragma once
 
 #include "base/log.h"
@@ -17,10 +15,8 @@ static inline int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg)
 	return adsm_in_fault && home->has_service ? adsm_copier_run(home, run, arg) : run(arg);
 }
 
-/*
- * Let the copier run @run, and wait until @until_ns at most; true if it has ended. If false, @arg stays in use. Only
- * one such request for each home.
- */
+/* Let the copier run @run, and wait until @until_ns at most; true if it has ended. If false, @arg stays in use. Only
+ * one such request for each home. */
 bool adsm_copier_run_until(struct adsm_home *home, int (*run)(void *arg), void *arg, uint64_t until_ns);
 /* For the copier: run all requests; false: there was none. */
 bool adsm_copier_serve(struct adsm_home *home);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * home.h - a device together with its objects: the lock, the running calls, the words that threads wait on, the list of
- * open objects.
- */
+/* home.h - a device together with its objects: the lock, the running calls, the words that threads wait on, the list of
+ * open objects. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * index.c - a sparse table with one entry for each 2 MiB of address space: empty, an object that fills it, or a leaf
- * with one entry for each page. Leaves are never freed, so readers need no protection.
- */
+/* index.c - a sparse table with one entry for each 2 MiB of address space: empty, an object that fills it, or a leaf
+ * with one entry for each page. Leaves are never freed, so readers need no protection. */
 #include <errno.h>
 #include <stdbool.h>
 

@@ -11,10 +11,8 @@
 struct adsm_object;
 
 int adsm_index_init(void);
-/*
- * Enter or remove the whole pages of an object. Callers are serialised. Objects are type-stable, but one that a
- * concurrent adsm_index_find() returned may have ended meanwhile: check it again under its home's lock.
- */
+/* Enter or remove the whole pages of an object. Callers are serialised. Objects are type-stable, but one that a
+ * concurrent adsm_index_find() returned may have ended meanwhile: check it again under its home's lock. */
 int adsm_index_insert(uintptr_t start, size_t size, struct adsm_object *object);
 void adsm_index_remove(uintptr_t start, size_t size);
 /* The first address from @start on that is in an object; @start + @size if there is none before it. */

@@ -44,10 +44,8 @@ size_t adsm_limits_allow(const struct adsm_object *object, size_t offset, size_t
 	return at - offset;
 }
 
-/*
- * Change the view of a run of pages with one limit, from what @was lets it permit to what @now does. If pages are
- * opened one by one, some pages may permit less than @was. So the call is made even if both are the same.
- */
+/* Change the view of a run of pages with one limit, from what @was lets it permit to what @now does. If pages are
+ * opened one by one, some pages may permit less than @was. So the call is made even if both are the same. */
 static int permit_run(const struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit,
 		      enum adsm_prot was, enum adsm_prot now)
 {

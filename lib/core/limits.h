@@ -27,9 +27,8 @@ static inline bool adsm_is_limited(const struct adsm_object *object)
 
 /* ---- with the lock of the object's home; for a write-once object without any lock */
 
-/*
- * How many of the @size bytes from @offset on, which are in the object, the program lets the CPU access with @needed.
- */
+/* How many of the @size bytes from @offset on, which are in the object, the program lets the CPU access with
+ * @needed. */
 size_t adsm_limits_allow(const struct adsm_object *object, size_t offset, size_t size, enum adsm_prot needed);
 /* From @offset on, and before @end: the number of bytes in whole pages that have the same limit. */
 size_t adsm_limits_run(const struct adsm_object *object, size_t offset, size_t end, enum adsm_prot *ret_limit);

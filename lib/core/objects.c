@@ -222,9 +222,8 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 		.detects = options->protocol && adsm_protocol_detects(options->protocol),
 	};
 	object->chunked = false;
-	/*
-	 * ReadOnly, but closed: there is nothing to be read, and so a block that is written first is opened only once.
-	 */
+	/* ReadOnly, but closed: there is nothing to be read, and so a block that is written first is opened only
+	 * once. */
 	if (!object->blocks.detects || options->populate)
 		view = object->blocks.detects ? ADSM_PROT_READ : ADSM_PROT_RW;
 	if (options->adopt || !adsm_place_take_kept(object, &pages, &driver_free))

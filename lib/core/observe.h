@@ -41,10 +41,8 @@ struct adsm_observer {
 	void (*freed)(struct adsm_record *record);
 	void (*named)(struct adsm_record *record, const char *name);	/* adsmSetName() */
 	void (*reset)(void);		/* adsmStatsReset(): forget all counts */
-	/*
-	 * The process is about to run another program; @failed: exec failed. The wrappers of exec call this, also in
-	 * signal handlers.
-	 */
+	/* The process is about to run another program; @failed: exec failed. The wrappers of exec call this, also in
+	 * signal handlers. */
 	void (*exec)(bool failed);
 
 	/* ---- events. Called in any thread and in the fault handler, with and without the home's lock */
@@ -123,10 +121,8 @@ struct adsm_observer {
 	void (*fetched_often)(struct adsm_object *object);
 };
 
-/*
- * Hidden, so that a point reads each with one load. adsm_observer is NULL before the library's start, and set before
- * adsm_observing has a bit.
- */
+/* Hidden, so that a point reads each with one load. adsm_observer is NULL before the library's start, and set before
+ * adsm_observing has a bit. */
 extern unsigned adsm_observing __attribute__((visibility("hidden")));
 extern const struct adsm_observer *adsm_observer __attribute__((visibility("hidden")));
 

@@ -58,9 +58,8 @@ static bool find_mate(uintptr_t address, uintptr_t *ret_chunk)
 	return false;
 }
 
-/*
- * Take a place in the arena. If the address is known and the object lies in one chunk, the address decides the place.
- */
+/* Take a place in the arena. If the address is known and the object lies in one chunk, the address decides the
+ * place. */
 static int take_place(struct adsm_object *object)
 {
 	uintptr_t start = object->start, chunk = start & ~(CHUNK - 1), place = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * spent.h - how long threads have been moving data: in transfers, in faults, and in waits for other threads' transfers.
- */
+/* spent.h - how long threads have been moving data: in transfers, in faults, and in waits for other threads'
+ * transfers. */
 #pragma once
 
 #include <stdatomic.h>

@@ -4,9 +4,8 @@
 
 #include "core/input.h"
 
-/*
- * Move the bytes [@at, @end) of an object, which are inside the caller's size, without those that @around leaves out.
- */
+/* Move the bytes [@at, @end) of an object, which are inside the caller's size, without those that @around leaves
+ * out. */
 int adsm_transfer(struct adsm_object *object, struct adsm_around around, enum adsm_direction direction, size_t at,
 		  size_t end);
 /* Give the run of a begun change host pages, as fresh pages cost more than a transfer; then fetch its bytes if the

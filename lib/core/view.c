@@ -80,10 +80,8 @@ void adsm_home_recover(struct adsm_home *home)
 	adsm_os_signals_restore(&old);
 }
 
-/*
- * Does each write have to fault? At the next call it would be too late to find it in these cases: the CPU and the
- * device have the same bytes; the write may be refused; advice asks which pages are used.
- */
+/* Does each write have to fault? At the next call it would be too late to find it in these cases: the CPU and the
+ * device have the same bytes; the write may be refused; advice asks which pages are used. */
 static bool is_exact(const struct adsm_object *object)
 {
 	const struct adsm_blocks *blocks = &object->blocks;

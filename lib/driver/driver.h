@@ -101,10 +101,8 @@ int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void 
  */
 void adsm_driver_launched(struct adsm_home *home);
 void adsm_driver_launched_on(void *queue);
-/*
- * Call this after the program has waited for its commands: it notes their end, and fetches what the protocol requires.
- * If there are objects whose accesses are not detected (batch), it waits for all commands.
- */
+/* Call this after the program has waited for its commands: it notes their end, and fetches what the protocol requires.
+ * If there are objects whose accesses are not detected (batch), it waits for all commands. */
 int adsm_driver_sync(struct adsm_home *home);
 
 /*

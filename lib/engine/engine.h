@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * engine.h - the contract of fault engines. Only an engine knows how a view is opened and closed, and how an access to
- * a closed page reaches the library. engine/list.h lists the engines.
- */
+/* engine.h - the contract of fault engines. Only an engine knows how a view is opened and closed, and how an access to
+ * a closed page reaches the library. engine/list.h lists the engines. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,10 +30,8 @@ struct adsm_fault {
 	bool write;
 	/* The stack is too small to serve the fault. The handler returns FOREIGN or LOST, and logs nothing. */
 	bool cramped;
-	/*
-	 * Set with ADSM_FAULT_WAIT. The engine calls the function with no lock held, under the interrupted code's
-	 * signal mask. A signal handler may leave it by siglongjmp(), so the function keeps no state.
-	 */
+	/* Set with ADSM_FAULT_WAIT. The engine calls the function with no lock held, under the interrupted code's
+	 * signal mask. A signal handler may leave it by siglongjmp(), so the function keeps no state. */
 	void (*wait)(const struct adsm_fault *fault);
 	void *wait_device;
 	uint64_t wait_seq;
@@ -44,10 +40,8 @@ struct adsm_fault {
 /* The library's handler of faults (run/fault.c). Every signal that can be blocked is blocked. */
 typedef enum adsm_fault_result adsm_fault_handler(struct adsm_fault *fault);
 
-/*
- * Gets a run of pages that collect() reports. Returns true if the report was used. Returns false if the next collect()
- * must report these pages again.
- */
+/* Gets a run of pages that collect() reports. Returns true if the report was used. Returns false if the next collect()
+ * must report these pages again. */
 typedef bool adsm_written_handler(void *arg, void *pages, size_t size);
 
 struct adsm_engine {
@@ -72,10 +66,8 @@ struct adsm_engine {
 	 * Returns 0 or a negative errno; then nothing has changed.
 	 */
 	int (*attach)(void *view, size_t size, bool exact);
-	/*
-	 * End the management of a view, which is closed. The system keeps its pages inaccessible again. Not in a signal
-	 * handler.
-	 */
+	/* End the management of a view, which is closed. The system keeps its pages inaccessible again. Not in a signal
+	 * handler. */
 	void (*detach)(void *view, size_t size);
 	/*
 	 * Change what a run of pages permits. May be called in the fault handler.
@@ -109,10 +101,8 @@ struct adsm_engine {
 	int (*collect)(void *view, size_t size, adsm_written_handler *written, void *arg);
 };
 
-/*
- * The engine that ADSM_ENGINE names. adsm_engine_choose() sets it after all options are loaded and before the library
- * starts. Each object keeps its own engine.
- */
+/* The engine that ADSM_ENGINE names. adsm_engine_choose() sets it after all options are loaded and before the library
+ * starts. Each object keeps its own engine. */
 extern const struct adsm_engine *adsm_engine;
 void adsm_engine_choose(void);
 /*

@@ -22,10 +22,8 @@
 atomic_bool adsm_mask_hidden;
 /* All threads' masks hide SIGSEGV, and have done so since there was only one thread. */
 static bool all_are_ready;
-/*
- * Threads that had SIGSTKFLT blocked when the library started, and not SIGSEGV. In the first known mask of any other
- * thread SIGSTKFLT stands for SIGSEGV, which the thread has inherited from the thread that made it.
- */
+/* Threads that had SIGSTKFLT blocked when the library started, and not SIGSEGV. In the first known mask of any other
+ * thread SIGSTKFLT stands for SIGSEGV, which the thread has inherited from the thread that made it. */
 #define MAX_OWN 256
 static int own[MAX_OWN];
 static size_t n_own;
@@ -75,9 +73,8 @@ void adsm_mask_set(uint64_t bits)
 	errno = saved_errno;
 }
 
-/*
- * Sent to this thread. It is delivered on the return from the handler, if the mask that the return restores permits it.
- */
+/* Sent to this thread. It is delivered on the return from the handler, if the mask that the return restores permits
+ * it. */
 void adsm_signal_to_self(int sig, const siginfo_t *info)
 {
 	const int saved_errno = errno;

@@ -39,9 +39,8 @@ uint64_t adsm_mask_to_program(uint64_t mask);
 /* Make this thread's mask hide SIGSEGV. A thread that makes another one calls this first, as the new thread inherits
  * the mask. */
 void adsm_mask_thread(void);
-/*
- * The program has changed its mask. A SIGSEGV that was sent while it was blocked is delivered if it is unblocked now.
- */
+/* The program has changed its mask. A SIGSEGV that was sent while it was blocked is delivered if it is unblocked
+ * now. */
 void adsm_mask_changed(int how, uint64_t mask);
 /* Enter and leave a system call that has its own mask, here as the program gave it. The function that makes the call
  * calls both. */
@@ -85,9 +84,7 @@ uint64_t adsm_mask_of(const ucontext_t *context, bool sent);
  * program unblocks it. */
 bool adsm_mask_is_blocked(uint64_t mask);
 void adsm_mask_keep(const siginfo_t *info);
-/*
- * Call the program's handler like the kernel. @mask: from adsm_mask_of(). The handler always gets three arguments, as
- * on Linux; there SA_SIGINFO only decides whether *info is filled in.
- */
+/* Call the program's handler like the kernel. @mask: from adsm_mask_of(). The handler always gets three arguments, as
+ * on Linux; there SA_SIGINFO only decides whether *info is filled in. */
 void adsm_mask_call_handler(const struct sigaction *action, int sig, siginfo_t *info, ucontext_t *context,
 			    uint64_t mask);

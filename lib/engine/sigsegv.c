@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * engine/sigsegv.c - the fault engine that closes pages by mprotect(), and handles SIGSEGV in the thread that faulted.
- */
+/* engine/sigsegv.c - the fault engine that closes pages by mprotect(), and handles SIGSEGV in the thread that
+ * faulted. */
 #include "engine/sigsegv.h"
 
 #include <errno.h>
@@ -89,9 +88,8 @@ static void unlock_action(uint64_t old)
 	adsm_mask_set(old);
 }
 
-/*
- * The library's handler runs on the stack that the application's action asks for, and system calls restart as it asks.
- */
+/* The library's handler runs on the stack that the application's action asks for, and system calls restart as it
+ * asks. */
 static int follow(const struct sigaction *action)
 {
 	ours.sa_flags &= ~(SA_ONSTACK | SA_RESTART);
@@ -147,10 +145,8 @@ void adsm_sigsegv_in_process(void)
 	adsm_mask_in_process();
 }
 
-/*
- * Get the action for one signal. Like the kernel, forget a handler with SA_RESETHAND when it is about to start. The
- * child of vfork() does this in its own action, because `previous` is its parent's.
- */
+/* Get the action for one signal. Like the kernel, forget a handler with SA_RESETHAND when it is about to start. The
+ * child of vfork() does this in its own action, because `previous` is its parent's. */
 static struct sigaction use_action(void)
 {
 	struct sigaction action;
@@ -197,9 +193,8 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 	if (action.sa_handler == SIG_IGN && sent)
 		return;
 	if (action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL) {
-		/*
-		 * The instruction faults again immediately, and ends the process. A signal that was sent is sent again.
-		 */
+		/* The instruction faults again immediately, and ends the process. A signal that was sent is sent
+		 * again. */
 		set_default(sig);
 		if (sent)
 			adsm_signal_to_self(sig, info);
@@ -270,10 +265,8 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 	}
 }
 
-/*
- * The signal was sent while this thread has a lock that a handler may need. It is sent again, to come when the
- * interrupted code's old mask is restored. A signal that an instruction raises cannot wait.
- */
+/* The signal was sent while this thread has a lock that a handler may need. It is sent again, to come when the
+ * interrupted code's old mask is restored. A signal that an instruction raises cannot wait. */
 static bool keep(int sig, const siginfo_t *info, ucontext_t *context)
 {
 	if (info->si_code > 0 || !adsm_os_signals_are_blocked(adsm_mask_bits(&context->uc_sigmask)))
@@ -305,9 +298,8 @@ bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context)
 		return false;
 	if (keep(sig, info, context))
 		return true;
-	/*
-	 * As in the library's own handler: cancellation stays as it is, as another handler may leave while this waits.
-	 */
+	/* As in the library's own handler: cancellation stays as it is, as another handler may leave while this
+	 * waits. */
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, KERNEL_SIGSET_SIZE);
 	result = serve(info, context);
 	adsm_mask_set(old);

@@ -19,10 +19,8 @@ bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context);
 /* sigaction() of the C library, even if the process calls a wrapper by that name. */
 int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old);
 
-/*
- * sigaction(SIGSEGV); neither pointer leads to shared memory. Returns 0 or a negative errno. Once the engine has
- * started, this gets and sets the action that foreign faults are forwarded to.
- */
+/* sigaction(SIGSEGV); neither pointer leads to shared memory. Returns 0 or a negative errno. Once the engine has
+ * started, this gets and sets the action that foreign faults are forwarded to. */
 int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_old);
 /* Call this in each new process: at its start, and in the child of a fork. */
 void adsm_sigsegv_in_process(void);

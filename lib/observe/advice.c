@@ -45,9 +45,8 @@ static bool agree(const adsmStats *a, const adsmStats *b)
 		a->write_faults == b->write_faults && a->evictions == b->evictions;
 }
 
-/*
- * The counters as they would be: the simulated ones if exact; otherwise the real ones, plus the simulated difference.
- */
+/* The counters as they would be: the simulated ones if exact; otherwise the real ones, plus the simulated
+ * difference. */
 static adsmStats promise(const struct choice *choice, int sim)
 {
 	adsmStats then = stats_of(choice, sim);
@@ -79,10 +78,8 @@ static bool matters(const adsmStats *now, const adsmStats *then)
 		adsm_advice_cost(then) <= adsm_advice_cost(now) - adsm_advice_cost(now) / 10;
 }
 
-/*
- * Offer the advice whose effect a simulated object shows. It is taken if the difference matters, and if it is the best
- * of its kind.
- */
+/* Offer the advice whose effect a simulated object shows. It is taken if the difference matters, and if it is the best
+ * of its kind. */
 static struct adsm_advice_item *offer(struct choice *choice, enum adsm_advice_kind kind, int sim)
 {
 	struct adsm_advice_item *item = &choice->items[kind];
@@ -120,10 +117,8 @@ static const char *size_word(size_t size, char ret_text[24])
 	return ret_text;
 }
 
-/*
- * A rolling size with which no block is sent early, if @n blocks are Dirty at the same time. It is also large enough
- * for the fault-ahead windows.
- */
+/* A rolling size with which no block is sent early, if @n blocks are Dirty at the same time. It is also large enough
+ * for the fault-ahead windows. */
 static size_t rolling_size(size_t n, size_t block_size)
 {
 	size_t window = adsm_protocol_options.fault_ahead / block_size;

@@ -30,8 +30,6 @@ static inline uint64_t adsm_traffic(const adsmStats *stats)
 	return stats->h2d_bytes + stats->d2h_bytes;
 }
 
-/*
- * Get the advice for an object, the best first, at most @n. Returns the number. Call this between adsm_records_lock()
- * and adsm_records_unlock().
- */
+/* Get the advice for an object, the best first, at most @n. Returns the number. Call this between adsm_records_lock()
+ * and adsm_records_unlock(). */
 unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_item *ret_items, unsigned n);

@@ -14,17 +14,13 @@ struct adsm_cost_sum {
 
 /* Note a device that was opened while the library observes. Not in signal handlers. */
 void adsm_costs_device(int device, struct adsm_device *opened);
-/*
- * Add the costs of a launch that has ended and ran for @ns. Returns when it began, or 0 if the device does not report
- * that. Lock held.
- */
+/* Add the costs of a launch that has ended and ran for @ns. Returns when it began, or 0 if the device does not report
+ * that. Lock held. */
 uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);
 /* Set the sums to 0. */
 void adsm_costs_reset(void);
 /* Forget all devices. */
 void adsm_costs_forget(void);
-/*
- * Copy a device's sums; the caller frees the copy. Returns their number. *ret_sums is NULL if there are none, or no
- * memory.
- */
+/* Copy a device's sums; the caller frees the copy. Returns their number. *ret_sums is NULL if there are none, or no
+ * memory. */
 size_t adsm_costs_copy(int device, struct adsm_cost_sum **ret_sums);

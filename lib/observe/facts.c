@@ -56,10 +56,8 @@ void adsm_facts_add_cause(struct adsm_fact_cause *sum, const struct adsm_fact_ca
 		sum->place = ADSM_MANY_PLACES;
 }
 
-/*
- * Join causes with the same words: one loop has several instructions on a line, and objects that are alike have the
- * same causes.
- */
+/* Join causes with the same words: one loop has several instructions on a line, and objects that are alike have the
+ * same causes. */
 static void fold_causes(struct adsm_fact_object *entry)
 {
 	size_t n = 0;
@@ -131,10 +129,8 @@ static bool copy_record(const struct adsm_record *record, struct adsm_fact_objec
 	return !no_memory;
 }
 
-/*
- * Find where an object was allocated. Inner frames without line numbers belong to a runtime that is linked in, if other
- * frames of their module have line numbers.
- */
+/* Find where an object was allocated. Inner frames without line numbers belong to a runtime that is linked in, if other
+ * frames of their module have line numbers. */
 static void find_site(struct adsm_fact_object *entry)
 {
 	const struct adsm_record *record = entry->record;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * facts.h - the contents of a report. They are copied under the records' lock. Places in words are looked up after
- * that, because this may take long.
- */
+/* facts.h - the contents of a report. They are copied under the records' lock. Places in words are looked up after
+ * that, because this may take long. */
 #pragma once
 
 #include "adsm_once.h"
@@ -59,10 +57,8 @@ struct adsm_facts {
 void adsm_facts_take(struct adsm_facts *facts, bool final);
 void adsm_facts_end(struct adsm_facts *facts);
 
-/*
- * The rest of the time in the paper's break-down (Figure 10), from the view of the program's threads: the time without
- * waits, transfers, faults, and input and output. Kernels run at the same time.
- */
+/* The rest of the time in the paper's break-down (Figure 10), from the view of the program's threads: the time without
+ * waits, transfers, faults, and input and output. Kernels run at the same time. */
 uint64_t adsm_facts_rest_ns(const struct adsm_facts *facts);
 /* Join objects that are alike to one entry. Their advice is dropped. */
 void adsm_facts_fold(struct adsm_facts *facts);

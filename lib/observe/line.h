@@ -24,17 +24,13 @@ void adsm_line_add(const char *text);
 
 /* Open a file, and close the previous one. Returns 0, or a negative errno, and then no file is open. */
 int adsm_lines_open(const char *path);
-/*
- * Write the collected text; if no file is open, do nothing. Returns 0, or a negative errno, and then the file is
- * closed.
- */
+/* Write the collected text; if no file is open, do nothing. Returns 0, or a negative errno, and then the file is
+ * closed. */
 int adsm_lines_try(void);
 /* The same, but the error is logged. */
 void adsm_lines_write(void);
-/*
- * The text from now on ends the file, until adsm_lines_go_on(). @again: adsm_lines_go_on() may follow; returns false if
- * this file does not allow that.
- */
+/* The text from now on ends the file, until adsm_lines_go_on(). @again: adsm_lines_go_on() may follow; returns false if
+ * this file does not allow that. */
 bool adsm_lines_end(bool again);
 void adsm_lines_go_on(void);
 /* Close the file. */

@@ -183,10 +183,8 @@ static void observe_call(int device, const char *kernel, uint64_t seq, uint64_t 
 	trace(&event);
 }
 
-/*
- * Most devices report how long a kernel ran, but not when. If it is the last call, it ended just now. If others follow,
- * it may have ended long ago: then it began as soon as it could.
- */
+/* Most devices report how long a kernel ran, but not when. If it is the last call, it ended just now. If others follow,
+ * it may have ended long ago: then it began as soon as it could. */
 static uint64_t guess_start(const struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
 	uint64_t first = call->given_ns > home->kernel_end_ns ? call->given_ns : home->kernel_end_ns;

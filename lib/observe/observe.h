@@ -4,10 +4,8 @@
 
 struct adsm_device;
 
-/*
- * Start it, after the options are read and before devices are opened. Returns 0, or a negative errno with an error
- * text.
- */
+/* Start it, after the options are read and before devices are opened. Returns 0, or a negative errno with an error
+ * text. */
 int adsm_observe_start(void);
 /* Device @index was opened. */
 void adsm_observe_device(int index, struct adsm_device *device);

@@ -20,10 +20,8 @@ static int parse_stats(const struct adsm_option *row, const char *text, uint64_t
 		-EINVAL;
 }
 
-/*
- * Many processes may choose at the same time, so this creates the file. If that fails, the code that writes it reports
- * the error.
- */
+/* Many processes may choose at the same time, so this creates the file. If that fails, the code that writes it reports
+ * the error. */
 static bool is_taken(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -52,9 +52,8 @@ void adsm_paged_end(struct adsm_paged *pages)
 
 /* ---- pages */
 
-/*
- * The number of changes of the view between neighbouring pages, from the page before @first to the one after @n pages.
- */
+/* The number of changes of the view between neighbouring pages, from the page before @first to the one after @n
+ * pages. */
 static size_t count_edges(const struct adsm_paged *pages, size_t first, size_t n)
 {
 	size_t end = first + n < pages->n ? first + n : pages->n - 1, edges = 0;

@@ -32,15 +32,11 @@ void adsm_paged_end(struct adsm_paged *pages);
 
 /* ---- with the lock of the object's home, also in the fault handler; object->record->pages is not NULL */
 
-/*
- * Change what the view of several blocks permits, like change_view() in block.c; opening concerns only the page of a
- * fault.
- */
+/* Change what the view of several blocks permits, like change_view() in block.c; opening concerns only the page of a
+ * fault. */
 int adsm_paged_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
-/*
- * Note where a fault is; call this first. Returns true if its block is open, and its page now is, too: the fault is
- * served.
- */
+/* Note where a fault is; call this first. Returns true if its block is open, and its page now is, too: the fault is
+ * served. */
 bool adsm_paged_touch(struct adsm_object *object, uintptr_t address, bool write);
 const struct adsm_touch *adsm_paged_touched(void);
 /* The fault is handled. */

@@ -383,10 +383,8 @@ static bool any_has(const struct adsm_fact_kernel *kernels, size_t n, size_t cos
 	return i < n;
 }
 
-/*
- * A line for a cost: its name, its value for each kernel, and its help. If it is a share of another cost, a second line
- * has the percentages.
- */
+/* A line for a cost: its name, its value for each kernel, and its help. If it is a share of another cost, a second line
+ * has the percentages. */
 static void text_cost(FILE *out, const struct adsm_cost *costs, size_t cost, const struct adsm_fact_kernel *kernels,
 		      size_t n)
 {

@@ -64,20 +64,16 @@ struct adsm_ring {
 	struct adsm_trace_event events[ADSM_RING_EVENTS];
 };
 
-/*
- * Any thread may call this, also in signal handlers, with and without locks. If the ring is full, the event is dropped
- * and counted.
- */
+/* Any thread may call this, also in signal handlers, with and without locks. If the ring is full, the event is dropped
+ * and counted. */
 void adsm_trace_put(const struct adsm_trace_event *event);
 
 /* ---- the reader: only one thread at a time */
 
 /* The first ring of the list of all. Rings are never removed. */
 struct adsm_ring *adsm_rings(void);
-/*
- * The next event of a ring, or NULL. If a jump left a signal handler that interrupted adsm_trace_put(), an entry stays
- * incomplete forever. It is skipped, and counted as dropped, after some time; with @all immediately.
- */
+/* The next event of a ring, or NULL. If a jump left a signal handler that interrupted adsm_trace_put(), an entry stays
+ * incomplete forever. It is skipped, and counted as dropped, after some time; with @all immediately. */
 const struct adsm_trace_event *adsm_ring_next(struct adsm_ring *ring, bool all);
 /* The event was read: remove it. */
 void adsm_ring_advance(struct adsm_ring *ring);

@@ -21,10 +21,8 @@ struct adsm_sim {
 	uint32_t peak;			/* the largest number of Dirty blocks */
 };
 
-/*
- * Make a simulated object for a new object. @limited: with the limit of Dirty blocks that the options set. NULL: no
- * memory, or the object is too large.
- */
+/* Make a simulated object for a new object. @limited: with the limit of Dirty blocks that the options set. NULL: no
+ * memory, or the object is too large. */
 struct adsm_sim *adsm_sim_make(const struct adsm_object *object, const struct adsm_protocol *protocol,
 			       size_t block_size, bool limited);
 /* Free its blocks; its counters stay. */
@@ -42,10 +40,8 @@ void adsm_sim_access(struct adsm_sim *sim, size_t at, size_t end, enum adsm_bloc
 void adsm_sim_range(struct adsm_sim *sim, bool input, size_t at, size_t end);
 /* Would a bulk copy be left to libc? *ret_open: it would not fault. */
 bool adsm_sim_for_libc(const struct adsm_sim *sim, const struct adsm_bulk *bulk, bool *ret_open);
-/*
- * Simulate a bulk copy: the first function one that is left to libc, the second any other. In the latter the device
- * fills whole blocks, and everything else is input or output.
- */
+/* Simulate a bulk copy: the first function one that is left to libc, the second any other. In the latter the device
+ * fills whole blocks, and everything else is input or output. */
 void adsm_sim_touch_all(struct adsm_sim *sim, const struct adsm_bulk *bulk);
 void adsm_sim_copy(struct adsm_sim *sim, const struct adsm_bulk *bulk);
 /* The device writes these bytes, in whole blocks. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * site.c - places in the program's code: return addresses from the stack, and descriptions of addresses from debug
- * information (source.h). Descriptions are kept, so that each address is looked up only once in a process.
- */
+/* site.c - places in the program's code: return addresses from the stack, and descriptions of addresses from debug
+ * information (source.h). Descriptions are kept, so that each address is looked up only once in a process. */
 #include "observe/site.h"
 
 #include <dlfcn.h>

@@ -10,10 +10,8 @@
 
 /* Call this first, with no lock held. */
 void adsm_site_start(void);
-/*
- * Get at most @n (up to ADSM_SITE_DEPTH) return addresses of this thread outside the library, inner ones first. Inner
- * addresses in CUDA's libraries are skipped. Not in signal handlers.
- */
+/* Get at most @n (up to ADSM_SITE_DEPTH) return addresses of this thread outside the library, inner ones first. Inner
+ * addresses in CUDA's libraries are skipped. Not in signal handlers. */
 unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n);
 /* Does a code address lie inside the library? */
 bool adsm_site_is_own(uintptr_t address);

@@ -21,8 +21,6 @@ struct adsm_number adsm_tenths_text(uint64_t tenths, const char *unit);
 /* Bytes in units of 1024. @rounded: to the nearest tenth; otherwise rounded down. */
 struct adsm_number adsm_size_text(uint64_t size, bool rounded);
 
-/*
- * The next bytes of a JSON string, without its quotes. They are in @text, which moves behind them, or in @room. Returns
- * their number, 0 at the end.
- */
+/* The next bytes of a JSON string, without its quotes. They are in @text, which moves behind them, or in @room. Returns
+ * their number, 0 at the end. */
 size_t adsm_json_piece(const char **text, char room[ADSM_JSON_PIECE_SIZE], const char **ret_piece);

@@ -32,7 +32,6 @@ void adsm_trace_run(void *arg);
 void adsm_trace_flush(void);
 /* The same, and end the file. @why: NULL, or a text that says what ends it; the trace may then still continue. */
 void adsm_trace_close(const char *why);
-/*
- * Close the parent's file in the child of a fork. Otherwise the reader of a pipe would also wait for the child's end.
- */
+/* Close the parent's file in the child of a fork. Otherwise the reader of a pipe would also wait for the child's
+ * end. */
 void adsm_trace_forget(void);

@@ -46,9 +46,8 @@ struct adsm_use_sums {
 
 extern struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
 
-/*
- * NULL: its view is opened as usual (batch, device-only, no memory). The records are locked, as for the next functions.
- */
+/* NULL: its view is opened as usual (batch, device-only, no memory). The records are locked, as for the next
+ * functions. */
 struct adsm_usage *adsm_use_make(const struct adsm_object *object);
 void adsm_use_end(struct adsm_usage *use);
 /* The object was freed: the results stay. */
@@ -62,10 +61,8 @@ bool adsm_use_exact(const struct adsm_record *record, int sim);
  * ---- functions of the observer (core/observe.h), with the lock of the object's home; object->record->use is not NULL
  */
 
-/*
- * Note where a fault is; call this first. Returns true if its block is open, and its page now is, too: the fault is
- * served.
- */
+/* Note where a fault is; call this first. Returns true if its block is open, and its page now is, too: the fault is
+ * served. */
 bool adsm_use_touch(struct adsm_object *object, uintptr_t address, bool write);
 void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
 void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input);

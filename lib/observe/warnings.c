@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * warnings.c - which cases are extreme, and the warnings about them. They are also logged in the fault handler, so the
- * log's own formatter is used.
- */
+/* warnings.c - which cases are extreme, and the warnings about them. They are also logged in the fault handler, so the
+ * log's own formatter is used. */
 #include "observe/warnings.h"
 
 #include <stddef.h>
@@ -57,10 +55,8 @@ static size_t blocks_in_use(const struct adsm_home *home)
 	return n;
 }
 
-/*
- * Data that is made in several steps is written again, too, a part of it once or twice; early sends take this risk. But
- * this should not happen to three of four blocks that are sent.
- */
+/* Data that is made in several steps is written again, too, a part of it once or twice; early sends take this risk. But
+ * this should not happen to three of four blocks that are sent. */
 void adsm_judge_again(struct adsm_object *object)
 {
 	struct adsm_habits *habits = &object->habits;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * warnings.h - warnings that the program has not requested: only for extreme cases, one line each, and few lines. They
- * are always on, and use what is counted anyway.
- */
+/* warnings.h - warnings that the program has not requested: only for extreme cases, one line each, and few lines. They
+ * are always on, and use what is counted anyway. */
 #pragma once
 
 struct adsm_object;

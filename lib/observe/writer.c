@@ -61,10 +61,8 @@ void adsm_writers_stop(void)
 	atomic_store(&stop, false);
 }
 
-/*
- * This may run in a signal handler, and the interrupted code may hold any lock. So the writer threads write. If they
- * cannot, because they need such a lock, the exec continues without them after the time limit.
- */
+/* This may run in a signal handler, and the interrupted code may hold any lock. So the writer threads write. If they
+ * cannot, because they need such a lock, the exec continues without them after the time limit. */
 void adsm_writers_exec(bool failed)
 {
 	uint64_t limit = adsm_os_now_ns() + EXEC_NS, now;

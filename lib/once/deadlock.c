@@ -54,10 +54,8 @@ static uint64_t signals_of(const char *text, const char *word)
 	return at ? strtoull(at + strlen(word), NULL, 16) : UINT64_MAX;
 }
 
-/*
- * Is it a helper thread of the library? Helpers have such a name, which a thread of the program may have, too, and they
- * block signals.
- */
+/* Is it a helper thread of the library? Helpers have such a name, which a thread of the program may have, too, and they
+ * block signals. */
 static bool is_helper(const char *task)
 {
 	char name[64], text[4096];
@@ -92,10 +90,8 @@ static bool is_shared_with_device(unsigned long address)
 	return is;
 }
 
-/*
- * Does the thread sleep, without a time limit, until another thread of this process acts? Or until a device acts, which
- * is looked at elsewhere?
- */
+/* Does the thread sleep, without a time limit, until another thread of this process acts? Or until a device acts, which
+ * is looked at elsewhere? */
 static bool sleeps_for_ever(const char *task)
 {
 	unsigned long word, op, value, timeout;
@@ -138,10 +134,8 @@ static uint64_t turns_of(const char *task)
 	return n;
 }
 
-/*
- * The threads are looked at one after the other. Two threads that wake each other in turns may each be asleep when it
- * is looked at, but their numbers of turns grow.
- */
+/* The threads are looked at one after the other. Two threads that wake each other in turns may each be asleep when it
+ * is looked at, but their numbers of turns grow. */
 static bool threads_are_stuck(uint64_t *ret_turns)
 {
 	DIR *folder = opendir("/proc/self/task");
@@ -161,10 +155,8 @@ static bool threads_are_stuck(uint64_t *ret_turns)
 	return stuck;
 }
 
-/*
- * Can a signal handler of the program run? It may set units. The engine handles SIGSEGV, which a sleeping thread does
- * not raise, and the C library has two signals of its own.
- */
+/* Can a signal handler of the program run? It may set units. The engine handles SIGSEGV, which a sleeping thread does
+ * not raise, and the C library has two signals of its own. */
 static bool may_be_interrupted(void)
 {
 	char text[4096];
@@ -299,10 +291,8 @@ static void look_on(void *arg)
 		} else if (!is_as_before()) {
 			pause = FIRST_NS;
 		} else if (is_deadlock(&turns[0])) {
-			/*
-			 * Look twice: a thread that was just woken may not have run yet. The notes are taken last: if
-			 * the units are still not set, no thread was woken meanwhile.
-			 */
+			/* Look twice: a thread that was just woken may not have run yet. The notes are taken last: if
+			 * the units are still not set, no thread was woken meanwhile. */
 			adsm_os_wait(&stopping, 0, FIRST_NS, false);
 			take_notes();
 			if (is_as_before() && is_deadlock(&turns[1]) && turns[0] == turns[1]) {

@@ -39,10 +39,8 @@ static size_t table_size(void)
 	return adsm_whole_pages(sizeof(*adsm_once_table));
 }
 
-/*
- * Share the table with the present devices. Devices that are added later (a context of the program's) have no kernels
- * for it, and neither has a device that is lost meanwhile.
- */
+/* Share the table with the present devices. Devices that are added later (a context of the program's) have no kernels
+ * for it, and neither has a device that is lost meanwhile. */
 static int share_table(int fd)
 {
 	int error = 0;
@@ -270,10 +268,8 @@ static void give_object(struct adsm_once_object *object)
 	free_objects = object;
 }
 
-/*
- * Decide where each page will be. No lock is held, because a function of the program may decide. The caller frees the
- * runs.
- */
+/* Decide where each page will be. No lock is held, because a function of the program may decide. The caller frees the
+ * runs. */
 static int plan(size_t count, size_t size, const adsmOnceDistribution *distribution, struct adsm_once_run **ret_runs,
 		size_t *ret_n)
 {

@@ -45,10 +45,8 @@ extern _Atomic(struct adsm_once_table *) adsm_once_table;
 /* While it is held, no object is made or freed. */
 extern struct adsm_mutex adsm_once_mutex;
 
-/*
- * The number of calls by ranges (run/later.h) that proceed by themselves and may set units; and for each device, the
- * number of those that wait for it.
- */
+/* The number of calls by ranges (run/later.h) that proceed by themselves and may set units; and for each device, the
+ * number of those that wait for it. */
 extern _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 
 /* The live objects. A reader without a lock may also find others. */
@@ -63,10 +61,8 @@ static inline void adsm_once_give(struct adsm_once_object *object)
 	atomic_fetch_sub(&object->users, 1);
 }
 
-/*
- * In the child of a fork: the parent's memory is closed, and the flags say that no unit is set, so that each access
- * calls the library, which returns an error.
- */
+/* In the child of a fork: the parent's memory is closed, and the flags say that no unit is set, so that each access
+ * calls the library, which returns an error. */
 void adsm_once_child(void);
 
 /* The object whose view contains an address; NULL: there is none. */

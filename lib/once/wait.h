@@ -14,10 +14,8 @@ int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *wher
 void adsm_once_leave(uintptr_t stack, bool may_return);
 /* Serve a fault in a view, or a store to the readers' mapping. Returns FOREIGN if it is in neither. No lock is held. */
 enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault);			/* [signal] */
-/*
- * Set what the program permits for whole pages of the view (limits.h). May be called anywhere. -ENOMEM: no mappings are
- * left.
- */
+/* Set what the program permits for whole pages of the view (limits.h). May be called anywhere. -ENOMEM: no mappings are
+ * left. */
 int adsm_once_limit(struct adsm_once_object *object, size_t offset, size_t size, enum adsm_prot limit);
 /*
  * Prepare a system call that is to read bytes of a view from @offset on, or, with @input, to write them. Before reading

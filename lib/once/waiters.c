@@ -9,10 +9,8 @@
 #include "base/os.h"
 #include "once/once.h"
 
-/*
- * Is the waiting thread gone? A thread of this process may have left the wait by a jump, and ended. The threads of a
- * device are gone after its loss.
- */
+/* Is the waiting thread gone? A thread of this process may have left the wait by a jump, and ended. The threads of a
+ * device are gone after its loss. */
 static bool is_gone(const struct adsm_once_note *note)
 {
 	struct adsm_device *device;

@@ -7,8 +7,6 @@
 
 #include "adsm_once.h"
 
-/*
- * List the waits for the object at @address, or, if it is NULL, for all objects. Fills in the first @max, the longest
- * waits first. Returns the number of all.
- */
+/* List the waits for the object at @address, or, if it is NULL, for all objects. Fills in the first @max, the longest
+ * waits first. Returns the number of all. */
 size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_t max);

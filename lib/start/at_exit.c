@@ -24,10 +24,8 @@
 
 static _Atomic size_t left = FETCH_BYTES;
 
-/*
- * Is the object to be fetched? The program reads its own memory by copies, so that memory only counts if the CPU has
- * touched it before.
- */
+/* Is the object to be fetched? The program reads its own memory by copies, so that memory only counts if the CPU has
+ * touched it before. */
 static bool is_wanted(const struct adsm_object *object)
 {
 	const struct adsm_counters *c = &object->counters;

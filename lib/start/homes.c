@@ -15,10 +15,8 @@
 #include "start/at_exit.h"
 #include "stubs.h"
 
-/*
- * Drivers change the program's signal actions even if they are only asked for devices. LLVM inside them changes those
- * of the signals that end the process.
- */
+/* Drivers change the program's signal actions even if they are only asked for devices. LLVM inside them changes those
+ * of the signals that end the process. */
 static struct adsm_actions actions;
 
 void adsm_homes_keep_actions(void)

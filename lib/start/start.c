@@ -199,10 +199,8 @@ static struct {
 	char option[64];
 } lent;
 
-/*
- * The program may end its context once the library has stopped, so the next start is without it. The caller has
- * start_mutex.
- */
+/* The program may end its context once the library has stopped, so the next start is without it. The caller has
+ * start_mutex. */
 static void forget_context(void)
 {
 	if (!lent.backend)

@@ -64,10 +64,8 @@ static bool find_prefix(const char *command, char ret_prefix[PATH_MAX])
 	return true;
 }
 
-/*
- * Find a file of the system's folder. Distributions put it in places outside of the prefix. Returns false if there is
- * none.
- */
+/* Find a file of the system's folder. Distributions put it in places outside of the prefix. Returns false if there is
+ * none. */
 static bool find_system_file(const char *command, const char *name, char ret_path[PATH_MAX])
 {
 	static const char *const folders[] = { "/etc/openmpi", "/etc/prte", "/etc/prrte", "/etc/openmpi-x86_64",

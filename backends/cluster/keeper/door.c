@@ -90,10 +90,8 @@ static void write_down(struct adsm_cluster_shared *shared, uint32_t i, const str
 		adsm_format(shared->engine, sizeof(shared->engine), "%s", card->mpi);
 }
 
-/*
- * Check all cards, and return the most serious error. -EEXIST is less serious: the address may be free at the next
- * start.
- */
+/* Check all cards, and return the most serious error. -EEXIST is less serious: the address may be free at the next
+ * start. */
 static int look_at(const struct adsm_cluster_door *door, int sock, uint32_t n, struct adsm_cluster_shared *shared,
 		   char ret_why[ADSM_CLUSTER_WHY])
 {

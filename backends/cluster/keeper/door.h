@@ -19,9 +19,7 @@ struct adsm_cluster_door {
 
 /* Open the socket in a folder that belongs to this user. Returns 0 or a negative errno. */
 int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder);
-/*
- * Serve a connection. Returns 0 if it was node 0, which has got @fds; -EAGAIN if it was no node of this cluster;
- * another negative errno, with a text, if node 0 was rejected. The description of the nodes is written to @shared.
- */
+/* Serve a connection. Returns 0 if it was node 0, which has got @fds; -EAGAIN if it was no node of this cluster;
+ * another negative errno, with a text, if node 0 was rejected. The description of the nodes is written to @shared. */
 int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
 			     struct adsm_cluster_shared *shared, char ret_why[ADSM_CLUSTER_WHY]);

@@ -29,10 +29,8 @@ void adsm_cluster_folder_remove(const char *path)
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/*
- * Lock a folder. Returns its descriptor; -1 if another process has locked it (unless @waits), or if it no longer
- * exists.
- */
+/* Lock a folder. Returns its descriptor; -1 if another process has locked it (unless @waits), or if it no longer
+ * exists. */
 static int lock(const char *path, bool waits)
 {
 	struct stat opened, named;
@@ -88,10 +86,8 @@ int adsm_cluster_folder_choose(char ret_path[ADSM_CLUSTER_FOLDER])
 
 int adsm_cluster_folder_make(const char *path)
 {
-	/*
-	 * Before the folder is locked another keeper may take it for an abandoned one, and remove it: then make it
-	 * again.
-	 */
+	/* Before the folder is locked another keeper may take it for an abandoned one, and remove it: then make it
+	 * again. */
 	for (int i = 0; i < 100; i++) {
 		if (mkdir(path, 0700))
 			return -errno;

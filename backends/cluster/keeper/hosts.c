@@ -89,10 +89,8 @@ static int read_entry(struct adsm_cluster_hosts *hosts, const char *entry, size_
 		if (isspace((unsigned char)slots[-1]))
 			n = strtoul(slots + 6, NULL, 10);
 	}
-	/*
-	 * Open MPI's hostfiles may exclude a host ("^a") and have entries without a name ("+n0"); these are not
-	 * supported.
-	 */
+	/* Open MPI's hostfiles may exclude a host ("^a") and have entries without a name ("+n0"); these are not
+	 * supported. */
 	if (!name || !n || n > 1024 || *text == '^' || *text == '+')
 		return -EINVAL;
 	return add(hosts, text, name, (unsigned)n, false);

@@ -100,9 +100,8 @@ static bool is_text(const char *line, size_t length)
 	return false;
 }
 
-/*
- * UCX warns of each variable that a node sets after UCX has read its own. These warnings would hide why a start fails.
- */
+/* UCX warns of each variable that a node sets after UCX has read its own. These warnings would hide why a start
+ * fails. */
 static bool is_noise(const char *line, size_t length)
 {
 	static const char warning[] = "UCX  WARN  unused env variable";

@@ -104,9 +104,8 @@ static void tell(struct keeper *keeper)
 		adsm_process_say_end(keeper->shared, keeper->why);
 }
 
-/*
- * Use the record of a node's signal handler, which is more exact than any other reason. Returns false if there is none.
- */
+/* Use the record of a node's signal handler, which is more exact than any other reason. Returns false if there is
+ * none. */
 static bool say_crashed(struct keeper *keeper)
 {
 	const struct adsm_process_crash *crash = &keeper->shared->crash;
@@ -303,10 +302,8 @@ static void watch(struct keeper *keeper)
 			say_silent(keeper);
 			return;
 		}
-		/*
-		 * A launch command that notices this ends the other nodes, if it can reach their machines: give it
-		 * time.
-		 */
+		/* A launch command that notices this ends the other nodes, if it can reach their machines: give it
+		 * time. */
 		if (!gave_up && (node_ended || adsm_cluster_job_gave_up(&keeper->job))) {
 			gave_up = true;
 			until = adsm_os_now_ns() + STUCK_NS;

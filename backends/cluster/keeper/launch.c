@@ -105,10 +105,8 @@ enum adsm_cluster_launcher adsm_cluster_launcher(const char *version)
 	return !strncmp(version, "slurm", 5) ? ADSM_CLUSTER_SRUN : ADSM_CLUSTER_OTHER;
 }
 
-/*
- * Add one word of the template. The word %p is replaced by several words, %n and %h inside of a word. If no host is
- * named, %h is empty: then the user's template must not have an option that needs it.
- */
+/* Add one word of the template. The word %p is replaced by several words, %n and %h inside of a word. If no host is
+ * named, %h is empty: then the user's template must not have an option that needs it. */
 static void put_template_word(struct words *words, const char *word, const char *n, const char *hosts,
 			      char *const *program)
 {
@@ -169,10 +167,8 @@ bool adsm_cluster_is_local(const char *launch)
 	return is_local;
 }
 
-/*
- * The flags that each launcher needs: the number of nodes, their hosts, permission to share cores, and permission to
- * run as root. Nodes on several machines need the key: Open MPI gets -x for it; MPICH and Slurm pass all variables.
- */
+/* The flags that each launcher needs: the number of nodes, their hosts, permission to share cores, and permission to
+ * run as root. Nodes on several machines need the key: Open MPI gets -x for it; MPICH and Slurm pass all variables. */
 static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, const char *n, const char *hosts,
 		      bool all_here)
 {
@@ -261,10 +257,8 @@ void adsm_cluster_clean_environment(void)
 			entry++;
 		}
 	}
-	/*
-	 * UCX's handlers of SIGSEGV would get the faults of tracked pages. In a node that is linked with MPICH, UCX
-	 * installs them before main() runs, so the node itself would set this too late.
-	 */
+	/* UCX's handlers of SIGSEGV would get the faults of tracked pages. In a node that is linked with MPICH, UCX
+	 * installs them before main() runs, so the node itself would set this too late. */
 	setenv("UCX_ERROR_SIGNALS", "", 0);
 }
 

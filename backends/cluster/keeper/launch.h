@@ -26,10 +26,8 @@ enum adsm_cluster_launcher adsm_cluster_launcher(const char *version);
 char **adsm_cluster_words(const char *text);
 void adsm_cluster_words_free(char **words);
 
-/*
- * Does the launch command start all nodes on this machine, if it gets no list of hosts? False if the command names
- * hosts itself, or in an allocation of a batch system.
- */
+/* Does the launch command start all nodes on this machine, if it gets no list of hosts? False if the command names
+ * hosts itself, or in an allocation of a batch system. */
 bool adsm_cluster_is_local(const char *launch);
 
 /*
@@ -40,13 +38,10 @@ bool adsm_cluster_is_local(const char *launch);
 char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launcher, unsigned n_nodes,
 			    const struct adsm_cluster_hosts *hosts, char *const *program);
 
-/*
- * Remove variables that would make nodes part of another job, or load libraries into them: those of the preload, of
- * this library, and of an MPI job that the application may be part of. Set those that nodes need before they start.
- */
+/* Remove variables that would make nodes part of another job, or load libraries into them: those of the preload, of
+ * this library, and of an MPI job that the application may be part of. Set those that nodes need before they start. */
 void adsm_cluster_clean_environment(void);
 
-/*
- * The variables that select MPI's transports, "UCX_TLS=tcp, FI_PROVIDER=shm", which nodes get, too; "" if none is set.
- */
+/* The variables that select MPI's transports, "UCX_TLS=tcp, FI_PROVIDER=shm", which nodes get, too; "" if none is
+ * set. */
 void adsm_cluster_transports(char *ret_text, size_t size);

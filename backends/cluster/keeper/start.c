@@ -94,19 +94,15 @@ static int find_launcher(const struct adsm_cluster_start *start, enum adsm_clust
 	return ret ? -ENODEV : 0;
 }
 
-/*
- * Only for known commands whose flags the keeper chooses. Not for srun: Slurm's own processes, which run as root,
- * connect to srun.
- */
+/* Only for known commands whose flags the keeper chooses. Not for srun: Slurm's own processes, which run as root,
+ * connect to srun. */
 static bool can_shield(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher)
 {
 	return launcher != ADSM_CLUSTER_OTHER && launcher != ADSM_CLUSTER_SRUN && !strchr(start->launch, '%');
 }
 
-/*
- * If the user names no host, mpirun would use this machine or the hosts of its own settings. Then the keeper passes
- * these hosts explicitly.
- */
+/* If the user names no host, mpirun would use this machine or the hosts of its own settings. Then the keeper passes
+ * these hosts explicitly. */
 static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher,
 		      struct adsm_cluster_hosts *ret_hosts, char *ret_why, size_t size)
 {

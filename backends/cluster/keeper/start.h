@@ -15,14 +15,10 @@ struct adsm_cluster_start {
 	char **rest;			/* further arguments of the node program, ended by NULL */
 };
 
-/*
- * Parse "--launch L --hosts H --program P --arena A --nodes N --timeout S -- REST". Returns false if the arguments
- * differ.
- */
+/* Parse "--launch L --hosts H --program P --arena A --nodes N --timeout S -- REST". Returns false if the arguments
+ * differ. */
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv);
-/*
- * Find the kind of launch command, clean the environment, and make the command line, which is never freed. @folder: the
- * folder of the cluster's files. Returns 0, or a negative errno with a text.
- */
+/* Find the kind of launch command, clean the environment, and make the command line, which is never freed. @folder: the
+ * folder of the cluster's files. Returns 0, or a negative errno with a text. */
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
 			       const char *folder, char ***ret_command, char *ret_why, size_t size);

@@ -33,9 +33,8 @@ static void on_written(void)
 	struct adsm_process_crash *crash = shared ? &shared->crash : &report.crash;
 	char how[ADSM_PROCESS_TEXT];
 
-	/*
-	 * If the launcher ends this node because another one has ended, that one's reason counts: delete this record.
-	 */
+	/* If the launcher ends this node because another one has ended, that one's reason counts: delete this
+	 * record. */
 	if (crash->sent && (pid_t)crash->sender == getppid()) {
 		atomic_store(&crash->signal, 0);
 	} else if (!shared && adsm_os_thread_id() == communication_thread) {

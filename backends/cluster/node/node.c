@@ -201,10 +201,8 @@ static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch 
 	costs->seq = seq;
 }
 
-/*
- * Before any node gets the launch, count the threads that will run it. Otherwise the application would detect a
- * deadlock while these threads are not counted yet.
- */
+/* Before any node gets the launch, count the threads that will run it. Otherwise the application would detect a
+ * deadlock while these threads are not counted yet. */
 static void expect_units(const char *kernel, const struct adsm_node_launch *launch)
 {
 	uint64_t first, n;
@@ -294,9 +292,8 @@ static void run_launch(uint64_t done)
 	struct adsm_node_work work = {
 		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
 			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes,
-			    /*
-			     * Atomics of two nodes on one word would not be added up: node 0 runs such kernels alone.
-			     */
+			    /* Atomics of two nodes on one word would not be added up: node 0 runs such kernels
+			     * alone. */
 			    .alone = adsm_code_atomics(slot->kernel), .counted = slot->counted },
 		.arg_offset = slot->arg_offset,
 		.args = slot->in_area ? node.shared->areas[i] : slot->args,
@@ -464,10 +461,8 @@ static void serve_alone(void)
 
 /* ---- the start */
 
-/*
- * Choose the number of threads, if no option sets it. Nodes on one machine share its processors. In each node two
- * threads take turns: the one for messages, and one for kernels.
- */
+/* Choose the number of threads, if no option sets it. Nodes on one machine share its processors. In each node two
+ * threads take turns: the one for messages, and one for kernels. */
 static void set_threads(void)
 {
 	if (2 * (unsigned)adsm_doorbell_n_here() > adsm_os_n_cpus())
@@ -533,9 +528,8 @@ int main(int argc, char **argv)
 	adsm_comm_version(node.card.mpi, sizeof(node.card.mpi));
 	adsm_cluster_prepare(adsm_node_words.connect, node.card.mpi, adsm_cluster_all_here());
 	adsm_cluster_gate_start();
-	/*
-	 * All nodes need the same address. If the range is used on any node, the library tries again with another one.
-	 */
+	/* All nodes need the same address. If the range is used on any node, the library tries again with another
+	 * one. */
 	if (adsm_os_reserve(adsm_node_words.base, adsm_node_words.size, &p))
 		set_error(-EEXIST, "the addresses from %#lx to %#lx are in use there");
 	adsm_comm_start(&argc, &argv, adsm_node_words.timeout_ns);

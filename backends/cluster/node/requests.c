@@ -86,10 +86,8 @@ static void *read_requests(void *arg)
 	adsm_serve(&server);
 	atomic_store(&requests.app_ended, true);
 	wake_node();
-	/*
-	 * The main thread may wait for other nodes in a call of MPI, or for a kernel, and not notice that: end the
-	 * process.
-	 */
+	/* The main thread may wait for other nodes in a call of MPI, or for a kernel, and not notice that: end the
+	 * process. */
 	adsm_os_sleep_until_ns(adsm_os_now_ns() + 1000000000);
 	if (!atomic_load(&requests.end_noticed))
 		_exit(0);

@@ -11,10 +11,8 @@
 #define ADSM_CODE_KERNELS 65536		/* maximum number at the same time */
 #define ADSM_CODE_MODULES 4096
 
-/*
- * Load a module; the callee closes @fd. Returns -ENOEXEC, with the loader's error text in @ret_text, if it is no
- * module.
- */
+/* Load a module; the callee closes @fd. Returns -ENOEXEC, with the loader's error text in @ret_text, if it is no
+ * module. */
 int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]);
 int adsm_code_unload(uint32_t index);
 /* Find a kernel by its name. Returns -ENOENT if the module has no such kernel. */

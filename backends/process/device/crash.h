@@ -6,10 +6,8 @@
 
 /* A thread sets this while it runs blocks. */
 extern _Thread_local bool adsm_crash_in_kernel;
-/*
- * Describes where in a kernel the calling thread crashed: " in worker 3". Called in a signal handler. NULL: no
- * description.
- */
+/* Describes where in a kernel the calling thread crashed: " in worker 3". Called in a signal handler. NULL: no
+ * description. */
 extern void (*adsm_crash_place)(char *ret_text, size_t size);
 /*
  * Returns what a crash of a kernel means, a text that follows signal and address; NULL: nothing to add.

@@ -14,10 +14,8 @@
  */
 #define ADSM_DIFF_MAX(page_size) ((page_size) / 2 * 5 + 1)
 
-/*
- * Write the diff of a page against its twin. Returns its size, 0 if they are equal. @out: ADSM_DIFF_MAX(page_size)
- * bytes.
- */
+/* Write the diff of a page against its twin. Returns its size, 0 if they are equal. @out: ADSM_DIFF_MAX(page_size)
+ * bytes. */
 size_t adsm_diff(const uint8_t *page, const uint8_t *twin, size_t page_size, uint8_t *out);
 /* Does the diff stay within a page and within its own size? It comes from a network. */
 bool adsm_diff_is_valid(const uint8_t *diff, size_t size, size_t page_size);

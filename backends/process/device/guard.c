@@ -13,16 +13,12 @@ static struct adsm_live live;
 static uintptr_t memory;		/* 0: memory is not guarded */
 static size_t memory_size;
 static _Atomic uint64_t n_closed;	/* number of freed ranges that were closed */
-/*
- * Held while the bits and the list of freed ranges are read and protections are changed accordingly. So a range that
- * was freed and closed is not opened again. The thread that holds the lock touches no device memory.
- */
+/* Held while the bits and the list of freed ranges are read and protections are changed accordingly. So a range that
+ * was freed and closed is not opened again. The thread that holds the lock touches no device memory. */
 static struct adsm_lock lock = ADSM_LOCK_INIT(ADSM_RANK_GUARD);
 
-/*
- * The process has reached the limit of mappings (vm.max_map_count): open everything, so that correct kernels continue.
- * The application logs this. The lock is held.
- */
+/* The process has reached the limit of mappings (vm.max_map_count): open everything, so that correct kernels continue.
+ * The application logs this. The lock is held. */
 static bool open_all(void)
 {
 	atomic_store(&live.shared->is_open, 1);

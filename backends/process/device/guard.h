@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * device/guard.h - lets kernels access only live memory. Device memory is mapped closed; a fault in live memory opens
- * it, and freed memory is closed before the next launch. Any other fault is a crash, which is explained.
- */
+/* device/guard.h - lets kernels access only live memory. Device memory is mapped closed; a fault in live memory opens
+ * it, and freed memory is closed before the next launch. Any other fault is a crash, which is explained. */
 #pragma once
 
 #include "process/live.h"
@@ -13,9 +11,7 @@ void adsm_guard_start(struct adsm_live_shared *shared, void *memory, size_t size
 bool adsm_guard_is_on(void);
 /* Close freed memory. Call this before each launch, and before anything else is mapped there. */
 void adsm_guard_close(void);
-/*
- * Explain an access at @address to device memory at @base: ": a store …", a text that follows that of the crash.
- * [signal]
- */
+/* Explain an access at @address to device memory at @base: ": a store …", a text that follows that of the crash.
+ * [signal] */
 void adsm_guard_say(const struct adsm_live *live, uint64_t base, uint64_t address, const char *access, char *ret_text,
 		    size_t size);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * device/handler.c - see handler.h. All of this runs on the stack of a core, which may be small: nothing here has large
- * variables, or calls functions that need much stack.
- */
+/* device/handler.c - see handler.h. All of this runs on the stack of a core, which may be small: nothing here has large
+ * variables, or calls functions that need much stack. */
 #include "process/device/handler.h"
 
 #include "base/log.h"

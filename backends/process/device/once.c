@@ -301,10 +301,8 @@ static int forget(const struct adsm_process_request *request)
 	if (once)
 		*at = once->next;
 	pthread_mutex_unlock(&mutex);
-	/*
-	 * The application waited for the end of all launches that used it. This load orders the threads of this
-	 * process, too.
-	 */
+	/* The application waited for the end of all launches that used it. This load orders the threads of this
+	 * process, too. */
 	if (memory.shared)
 		atomic_load(&memory.shared->queue.done);
 	if (once)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * device/once.h - write-once objects in a device process: mapped where the application requests, and passed to kernels,
- * whose threads wait for units like threads of the application.
- */
+/* device/once.h - write-once objects in a device process: mapped where the application requests, and passed to kernels,
+ * whose threads wait for units like threads of the application. */
 #pragma once
 
 #include "base/once.h"
@@ -12,15 +10,11 @@
 struct adsm_device_once_node {
 	int number;			/* the number in struct adsm_once_note */
 	const char *place;		/* for messages: " on node 2 (host)" */
-	/*
-	 * Map the device's own memory there again. Until adsm_device_once_settle() objects are not yet mapped for
-	 * kernels.
-	 */
+	/* Map the device's own memory there again. Until adsm_device_once_settle() objects are not yet mapped for
+	 * kernels. */
 	int (*restore)(uint64_t address, size_t size);
-	/*
-	 * If table and flags are this process's own, which the application does not see: called by threads that run
-	 * kernels, to report to other processes. NULL: the application sees table and flags.
-	 */
+	/* If table and flags are this process's own, which the application does not see: called by threads that run
+	 * kernels, to report to other processes. NULL: the application sees table and flags. */
 	const struct adsm_device_once_told {
 		void (*set)(const struct adsm_kernel_once *once, uint64_t unit);
 		void (*waits)(void);		/* a thread waits: its note is in the table */
@@ -45,10 +39,8 @@ const struct adsm_kernel_once *adsm_device_once_find(uint64_t address);
 struct adsm_once_shared *adsm_device_once_shared(const struct adsm_kernel_once *once);
 struct adsm_once_table *adsm_device_once_table(void);
 int adsm_device_once_number(void);
-/*
- * For a device with several processes: a launch begins, and no other one runs. Maps the objects that were requested,
- * and clears the errors of earlier calls.
- */
+/* For a device with several processes: a launch begins, and no other one runs. Maps the objects that were requested,
+ * and clears the errors of earlier calls. */
 int adsm_device_once_settle(void);
 /* A launch has ended with an error: wake the threads that wait for units that it was to set; they get the error. */
 void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error);

@@ -79,9 +79,8 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 		atomic_fetch_sub(adsm_pool_running, 1);
 }
 
-/*
- * Run blocks until none is left. Returns the number of blocks run. @wake_at: when to wake the pool's threads; 0: never.
- */
+/* Run blocks until none is left. Returns the number of blocks run. @wake_at: when to wake the pool's threads; 0:
+ * never. */
 static uint64_t run_blocks(uint64_t wake_at)
 {
 	const struct adsm_pool_launch *launch = work.launch;
@@ -257,10 +256,8 @@ static void *pool_main(void *arg)
 	for (;;) {
 		atomic_fetch_add(&work.n_in_launch, 1);
 		open = atomic_load(&work.open);
-		/*
-		 * A wake-up may come late: join each launch only once, because run_waiting() subtracts the thread from
-		 * the count.
-		 */
+		/* A wake-up may come late: join each launch only once, because run_waiting() subtracts the thread from
+		 * the count. */
 		if (open && open != joined)
 			run_blocks(0);
 		joined = open;

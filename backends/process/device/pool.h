@@ -7,27 +7,21 @@
 
 struct adsm_pool_launch;
 
-/*
- * How threads run blocks, if they do more than call the kernel. Each thread that runs any blocks calls begin, run…,
- * end.
- */
+/* How threads run blocks, if they do more than call the kernel. Each thread that runs any blocks calls begin, run…,
+ * end. */
 struct adsm_pool_ops {
 	void (*begin)(const struct adsm_pool_launch *launch);
 	void (*run)(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block);
 	void (*end)(const struct adsm_pool_launch *launch);
 };
 
-/*
- * How the workers of a task run, if that is more than calling the task: their functions, and the code around each
- * worker.
- */
+/* How the workers of a task run, if that is more than calling the task: their functions, and the code around each
+ * worker. */
 struct adsm_task_ops {
 	const struct adsm_task_calls *calls;
 	void (*run)(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch);
-	/*
-	 * Return a lock that the worker has, for crash messages; ADSM_TASK_LOCKS_MAX: it has none. @worker: the index
-	 * of its thread. NULL: the locks are those of task_lock.h.
-	 */
+	/* Return a lock that the worker has, for crash messages; ADSM_TASK_LOCKS_MAX: it has none. @worker: the index
+	 * of its thread. NULL: the locks are those of task_lock.h. */
 	uint32_t (*held)(uint32_t worker);
 	/* adsm_task_fail_by() reports the error with this function, too; NULL: it reports to the crew only. */
 	void (*failed)(uint32_t worker, int error);
@@ -53,10 +47,8 @@ struct adsm_pool_launch {
 
 /* Call this at the start if other processes need the processors, too: waiting threads then sleep immediately. */
 void adsm_pool_crowd(void);
-/*
- * How long a thread that runs launches spins for the next one: about as long as waking it would take. 0 with one
- * processor, where no other thread could submit a launch meanwhile.
- */
+/* How long a thread that runs launches spins for the next one: about as long as waking it would take. 0 with one
+ * processor, where no other thread could submit a launch meanwhile. */
 uint64_t adsm_pool_spin_ns(void);
 /* Start a detached thread of a device process, whose crash will be recorded. Returns 0 or a negative errno. */
 int adsm_pool_thread(void *(*run)(void *));
@@ -77,19 +69,14 @@ static inline uint32_t adsm_pool_crew(uint64_t n_blocks, unsigned n_threads)
 {
 	return n_blocks <= 1 ? (uint32_t)n_blocks : n_threads;
 }
-/*
- * The next launch will be one of blocks that may wait: count its threads from now on. Beginning the launch does the
- * same.
- */
+/* The next launch will be one of blocks that may wait: count its threads from now on. Beginning the launch does the
+ * same. */
 void adsm_pool_expect(uint64_t n_blocks);
-/*
- * Leave the calling thread's block, which cannot continue. The launch ends with this error, and no further block
- * begins.
- */
+/* Leave the calling thread's block, which cannot continue. The launch ends with this error, and no further block
+ * begins. */
 _Noreturn void adsm_pool_leave(int error, const char *text);
-/*
- * Run a launch, and return when it has ended: 0, or the error of adsm_pool_leave(), or -ENOMEM. One launch at a time.
- */
+/* Run a launch, and return when it has ended: 0, or the error of adsm_pool_leave(), or -ENOMEM. One launch at a
+ * time. */
 int adsm_pool_run(const struct adsm_pool_launch *launch);
 /* The text of the last adsm_pool_leave(). */
 const char *adsm_pool_failure(void);

@@ -134,10 +134,8 @@ void adsm_serve(const struct adsm_server *server)
 	bool watched = fcntl(ADSM_PROCESS_APPLICATION, F_GETFD) >= 0;
 	struct pollfd polled[] = {
 		{ .fd = ADSM_PROCESS_SOCKET, .events = POLLIN },
-		/*
-		 * A child of the application may have inherited the socket's other end, so its end does not close the
-		 * socket.
-		 */
+		/* A child of the application may have inherited the socket's other end, so its end does not close the
+		 * socket. */
 		{ .fd = watched ? ADSM_PROCESS_APPLICATION : -1, .events = POLLIN },
 	};
 	struct adsm_process_request request;

@@ -21,9 +21,7 @@ void adsm_serve(const struct adsm_server *server);
 int adsm_serve_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply);
 /* Run the launches of the queue, each with @n_threads threads. One of these is the new thread that reads the queue. */
 int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads);
-/*
- * The same, but @run runs each launch. @slot: the index of the launch's slot. @run returns 0, or a negative errno with
- * a message in shared->failures[slot].
- */
+/* The same, but @run runs each launch. @slot: the index of the launch's slot. @run returns 0, or a negative errno with
+ * a message in shared->failures[slot]. */
 int adsm_serve_launches_by(struct adsm_process_shared *shared, unsigned n_threads,
 			   int (*run)(struct adsm_pool_launch *launch, uint64_t slot));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * task.h - tasks: launches whose blocks are workers, which all run at the same time and synchronize by locks and
- * barriers.
- */
+/* task.h - tasks: launches whose blocks are workers, which all run at the same time and synchronize by locks and
+ * barriers. */
 #pragma once
 
 #include "pool.h"

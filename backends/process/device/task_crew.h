@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * task_crew.h - the workers of the running task: which of them run, what happens if none runs, and errors of workers.
- */
+/* task_crew.h - the workers of the running task: which of them run, what happens if none runs, and errors of
+ * workers. */
 #pragma once
 
 #include "pool.h"
@@ -73,10 +72,8 @@ void adsm_task_fail_waiting(int error, const char *text);
 void adsm_task_failed_wait(void);
 /* The calling worker leaves the task that has failed. */
 _Noreturn void adsm_task_leave(struct adsm_task_thread *self);
-/*
- * Stop: from now on the calling worker waits until another worker wakes it. Go: @other runs again; the caller wakes it
- * after this. So no worker runs only if no worker can be woken any more. The last worker that stops gets true.
- */
+/* Stop: from now on the calling worker waits until another worker wakes it. Go: @other runs again; the caller wakes it
+ * after this. So no worker runs only if no worker can be woken any more. The last worker that stops gets true. */
 bool adsm_task_stop(struct adsm_task_thread *self);
 void adsm_task_go(struct adsm_task_thread *other);
 /* Call this after adsm_task_stop() has returned true: all workers pass the barrier, or the task fails or is over. */

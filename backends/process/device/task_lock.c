@@ -138,10 +138,8 @@ static void sleep_in(struct lock *lock, struct adsm_task_thread *self)
 		adsm_task_leave(self);
 }
 
-/*
- * The worker is first in the queue and awake: try to take the lock. Returns false, with the mutex held, if others hold
- * the lock: the worker is to sleep again.
- */
+/* The worker is first in the queue and awake: try to take the lock. Returns false, with the mutex held, if others hold
+ * the lock: the worker is to sleep again. */
 static bool come(struct lock *lock, struct adsm_task_thread *self)
 {
 	uint32_t word = atomic_load(&lock->word);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * crc.c - see crc.h. Memory is accessed in words or bytes, each atomically, because others write the bytes beside them.
- */
+/* crc.c - see crc.h. Memory is accessed in words or bytes, each atomically, because others write the bytes beside
+ * them. */
 #include "crc.h"
 
 #include "base/os.h"

@@ -51,9 +51,8 @@ struct adsm_crc {
 
 /* @page: a power of two, at least 64. Initially there are no spans. */
 void adsm_crc_init(struct adsm_crc *crc, uint32_t page);
-/*
- * Make the tables of a span that workers write. @counted: also for blocks. They are never freed. Returns 0 or -ENOMEM.
- */
+/* Make the tables of a span that workers write. @counted: also for blocks. They are never freed. Returns 0 or
+ * -ENOMEM. */
 int adsm_crc_write_span(struct adsm_crc *crc, struct adsm_crc_span *span, bool counted);
 /* The span that contains @size bytes from @address on; NULL: none, or they may not be written. */
 struct adsm_crc_span *adsm_crc_find(struct adsm_crc *crc, uint64_t address, uint64_t size, bool write);
@@ -62,18 +61,14 @@ struct adsm_crc_span *adsm_crc_find(struct adsm_crc *crc, uint64_t address, uint
 uint64_t adsm_crc_fetch(struct adsm_crc *crc, uint64_t address, uint8_t *to);
 /* R2: copy the worker's page before it writes: what differs from this twin later is what it has written. */
 void adsm_crc_twin(const struct adsm_crc *crc, const uint8_t *copy, uint8_t *twin);
-/*
- * R3, R5: write the bytes that differ from the twin to the page, and no others. The copy becomes the twin for what
- * follows. Returns a bit for each block that differed.
- */
+/* R3, R5: write the bytes that differ from the twin to the page, and no others. The copy becomes the twin for what
+ * follows. Returns a bit for each block that differed. */
 uint64_t adsm_crc_merge(struct adsm_crc *crc, uint32_t worker, uint64_t address, const uint8_t *copy, uint8_t *twin);
 /* The page was changed in other ways, in these blocks. */
 void adsm_crc_note(struct adsm_crc *crc, uint32_t worker, uint64_t address, uint64_t blocks);
 /* R4: has another worker changed the page since then? */
 bool adsm_crc_is_stale(struct adsm_crc *crc, uint32_t worker, uint64_t address, uint64_t since);
-/*
- * For a stale page: true if none of the blocks that the worker has used (@touched) has changed: the workers share the
- * page, but no data. Counts that. Returns false if the span has no blocks.
- */
+/* For a stale page: true if none of the blocks that the worker has used (@touched) has changed: the workers share the
+ * page, but no data. Counts that. Returns false if the span has no blocks. */
 bool adsm_crc_shares_falsely(struct adsm_crc *crc, uint32_t worker, uint64_t address, uint64_t since,
 			     uint64_t touched);

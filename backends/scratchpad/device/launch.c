@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * launch.c - see launch.h. A thread of the pool becomes a core with its first block. At the end of a launch each core's
- * cache is empty, so the next launch finds what the host has written meanwhile.
- */
+/* launch.c - see launch.h. A thread of the pool becomes a core with its first block. At the end of a launch each core's
+ * cache is empty, so the next launch finds what the host has written meanwhile. */
 #include "launch.h"
 
 #include "base/os.h"

@@ -87,10 +87,8 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay)
 {
 	if (!overlay)
 		return;
-	/*
-	 * The application waited for the end of all launches that used it. This load orders the threads of this
-	 * process, too.
-	 */
+	/* The application waited for the end of all launches that used it. This load orders the threads of this
+	 * process, too. */
 	if (overlay->ready)
 		atomic_load(&served->queue.done);
 	destroy_managers(overlay);
@@ -266,10 +264,8 @@ void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct a
 		adsm_policy_log_play(log);
 	for (uint32_t i = 0; log && i < ADSM_SCRATCHPAD_SETTINGS; i++)
 		add_loads(&replayed->loads[i], log->others[i].loads, log->others[i].bytes);
-	/*
-	 * The model of the own setting must have loaded the same as the core did. Without memory for it nothing is
-	 * known.
-	 */
+	/* The model of the own setting must have loaded the same as the core did. Without memory for it nothing is
+	 * known. */
 	if (!own || own->loads != counters.loads || own->bytes != counters.bytes)
 		atomic_store(&replayed->unlike, 1);
 }

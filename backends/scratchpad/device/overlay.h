@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * overlay.h - a module's code in partitions on the cores of this device, with a manager (partition.h) for each core. A
- * core has one code buffer for all modules: code of another module that was in it before is gone.
- */
+/* overlay.h - a module's code in partitions on the cores of this device, with a manager (partition.h) for each core. A
+ * core has one code buffer for all modules: code of another module that was in it before is gone. */
 #pragma once
 
 #include "adsm_kernel.h"
@@ -16,10 +14,8 @@ struct adsm_overlay;
 /* Call this first. */
 void adsm_overlay_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_overlays *how,
 			const struct adsm_scratchpad_layout *layout, unsigned n_cores);
-/*
- * Make an overlay from an image, which is copied; nothing is loaded yet. Returns 0, -ENOEXEC or -ENOTSUP with a text,
- * or -ENOMEM.
- */
+/* Make an overlay from an image, which is copied; nothing is loaded yet. Returns 0, -ENOEXEC or -ENOTSUP with a text,
+ * or -ENOMEM. */
 int adsm_overlay_create(const void *image, size_t size, struct adsm_overlay **ret_overlay,
 			char ret_text[ADSM_PROCESS_TEXT]);
 /* NULL is valid. None of its code may run. */
@@ -30,10 +26,8 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay);
  * adsm_partition_create().
  */
 int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT]);
-/*
- * The core will run this kernel by its manager; returns the kernel's entry. If @overlay is NULL, other code overwrites
- * the code buffer; returns NULL.
- */
+/* The core will run this kernel by its manager; returns the kernel's entry. If @overlay is NULL, other code overwrites
+ * the code buffer; returns NULL. */
 adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core, const char *kernel);
 /* From now on, record when partitions are loaded while it runs on the core; NULL: stop that. */
 void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm_spans *spans);

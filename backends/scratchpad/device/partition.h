@@ -51,10 +51,8 @@ size_t adsm_partition_needs(const struct adsm_partition_config *config);
 /* NULL is valid. None of its code may run. */
 void adsm_partition_destroy(struct adsm_partitions *partitions);
 
-/*
- * The address of a function, which this core may call with the function's type. NULL: the image has no such function,
- * or only the image itself calls it.
- */
+/* The address of a function, which this core may call with the function's type. NULL: the image has no such function,
+ * or only the image itself calls it. */
 void *adsm_partition_function(const struct adsm_partitions *partitions, const char *name);
 
 struct adsm_partition_counters adsm_partition_counters(const struct adsm_partitions *partitions);
@@ -63,10 +61,8 @@ enum adsm_policy_state adsm_partition_state(const struct adsm_partitions *partit
 size_t adsm_partition_size(const struct adsm_partitions *partitions);
 /* Bytes of the victim entry; 0 if there is none. */
 size_t adsm_partition_victim_size(const struct adsm_partitions *partitions);
-/*
- * Free the victim entry, because its memory is needed; @allowed: there may be a new one later. Not while a call between
- * partitions is in progress; functions that a partition calls may call this.
- */
+/* Free the victim entry, because its memory is needed; @allowed: there may be a new one later. Not while a call between
+ * partitions is in progress; functions that a partition calls may call this. */
 void adsm_partition_victim(struct adsm_partitions *partitions, bool allowed);
 /* The running code was left permanently, by a jump out of it. */
 void adsm_partition_reset(struct adsm_partitions *partitions);
@@ -74,10 +70,8 @@ void adsm_partition_reset(struct adsm_partitions *partitions);
 void adsm_partition_count(struct adsm_partitions *partitions);
 /* From now on, record when partitions are loaded; NULL: stop that. Nothing runs. */
 void adsm_partition_watch(struct adsm_partitions *partitions, struct adsm_spans *spans);
-/*
- * From now on, record calls and returns in @log; NULL: stop that. Neither the log nor the manager has any partition
- * loaded. Nothing runs. The log does not record adsm_partition_victim() and adsm_partition_forget().
- */
+/* From now on, record calls and returns in @log; NULL: stop that. Neither the log nor the manager has any partition
+ * loaded. Nothing runs. The log does not record adsm_partition_victim() and adsm_partition_forget(). */
 void adsm_partition_record(struct adsm_partitions *partitions, struct adsm_policy_log *log);
 /* Empty all sub-buffers, and reset the counters. Nothing runs. */
 void adsm_partition_empty(struct adsm_partitions *partitions);

@@ -75,10 +75,8 @@ static void copy(void *to, const void *from, size_t size)
 				 : "x9", "memory");
 }
 
-/*
- * Use the address that is executed. Data is written back to where instructions are fetched from by physical addresses,
- * so any mapping does; but instructions may be cached by virtual addresses.
- */
+/* Use the address that is executed. Data is written back to where instructions are fetched from by physical addresses,
+ * so any mapping does; but instructions may be cached by virtual addresses. */
 void adsm_partition_serialise(void *code, size_t size)
 {
 	__builtin___clear_cache(code, (char *)code + size);

@@ -4,10 +4,8 @@
 
 #include "partition_types.h"
 
-/*
- * partition_*.S call these: they return the callee's address, and the caller's. Registers with arguments were saved,
- * except vector registers, which nothing here may use: see partition_call.c.
- */
+/* partition_*.S call these: they return the callee's address, and the caller's. Registers with arguments were saved,
+ * except vector registers, which nothing here may use: see partition_call.c. */
 uintptr_t adsm_partition_push(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address);
 uintptr_t adsm_partition_pop(struct adsm_partitions *partitions);
 

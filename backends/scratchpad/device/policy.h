@@ -76,10 +76,8 @@ void adsm_policy_return_load(struct adsm_policy *policy, uint32_t caller, uint32
 /* Put a partition into a sub-buffer where it is not yet. */
 void adsm_policy_place(struct adsm_policy *policy, uint32_t id, uint32_t buffer, struct adsm_policy_load *ret_load);
 
-/*
- * The lifetime of a partition is its clock's distance to the current one, and grows with each use of another one. So
- * used sub-buffers never have equal times.
- */
+/* The lifetime of a partition is its clock's distance to the current one, and grows with each use of another one. So
+ * used sub-buffers never have equal times. */
 static inline void adsm_policy_use(struct adsm_policy *policy, uint32_t id, uint32_t buffer)
 {
 	policy->buffers[buffer].used = ++policy->clock;
@@ -97,10 +95,8 @@ static inline uint64_t *adsm_policy_word(struct adsm_policy *policy, uint32_t id
 	return &policy->mask[id % ADSM_POLICY_MASK_BITS / 64];
 }
 
-/*
- * The running partition calls another one. Before this, the caller saves `current` and `buffer` for the return. Returns
- * false if the called partition is in no sub-buffer: adsm_policy_call_load() must follow.
- */
+/* The running partition calls another one. Before this, the caller saves `current` and `buffer` for the return. Returns
+ * false if the called partition is in no sub-buffer: adsm_policy_call_load() must follow. */
 static inline bool adsm_policy_call(struct adsm_policy *policy, uint32_t id)
 {
 	const uint32_t in = policy->where[id];
@@ -113,10 +109,8 @@ static inline bool adsm_policy_call(struct adsm_policy *policy, uint32_t id)
 	return true;
 }
 
-/*
- * The call returns to @caller, which must be in sub-buffer @buffer, from where it called; 0: to code outside of
- * partitions. Returns false if it is not there: adsm_policy_return_load() must follow.
- */
+/* The call returns to @caller, which must be in sub-buffer @buffer, from where it called; 0: to code outside of
+ * partitions. Returns false if it is not there: adsm_policy_return_load() must follow. */
 static inline bool adsm_policy_return(struct adsm_policy *policy, uint32_t caller, uint32_t buffer)
 {
 	if (!caller) {

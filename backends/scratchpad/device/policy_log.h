@@ -31,10 +31,8 @@ struct adsm_policy_log {
 	struct adsm_policy_other others[ADSM_POLICY_OTHERS];
 };
 
-/*
- * Between calls. @depth: maximum number of open calls. Returns NULL if there is no memory. The image must outlive the
- * log.
- */
+/* Between calls. @depth: maximum number of open calls. Returns NULL if there is no memory. The image must outlive the
+ * log. */
 struct adsm_policy_log *adsm_policy_log_create(const struct adsm_image *image, uint32_t depth);
 /* NULL is valid. */
 void adsm_policy_log_destroy(struct adsm_policy_log *log);

@@ -108,10 +108,8 @@ static void flush(struct adsm_task_worker *worker, const volatile void *p)
 	adsm_copies_flush(pages_of(worker), (uint64_t)(uintptr_t)p, p ? 1 : 0);
 }
 
-/*
- * Memory that is given again has been another worker's: what that one had of it is in memory since it was freed, and
- * what this one has is from before.
- */
+/* Memory that is given again has been another worker's: what that one had of it is in memory since it was freed, and
+ * what this one has is from before. */
 static void *allocate(struct adsm_task_worker *worker, size_t size)
 {
 	const uint64_t cost = adsm_lent_cost(size), address = cost ? adsm_lent_alloc(&tasks.heap, cost) : 0;

@@ -10,10 +10,8 @@
 void adsm_tasks_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
 		      const struct adsm_scratchpad_task *task, const struct adsm_cache_memory *memory, unsigned n_cores,
 		      void (*wrong)(uint64_t address, const char *what));
-/*
- * Run one, and return when all workers have ended. 0, or a negative errno with a sentence, as adsm_task_run_all() has
- * them. @memory: with what else this launch may read. @costs: NULL: it is not counted.
- */
+/* Run one, and return when all workers have ended. 0, or a negative errno with a sentence, as adsm_task_run_all() has
+ * them. @memory: with what else this launch may read. @costs: NULL: it is not counted. */
 int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *served,
 		   struct adsm_pool_launch *launch, const struct adsm_cache_memory *memory,
 		   struct adsm_scratchpad_costs *costs, char ret_text[ADSM_PROCESS_TEXT]);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/exchange/diffs.c - combines on node 0 the pages that several nodes wrote in one launch. Nodes send byte-exact
- * differences to the page at the launch's start, or the whole page if they have no copy of that.
- */
+/* node/exchange/diffs.c - combines on node 0 the pages that several nodes wrote in one launch. Nodes send byte-exact
+ * differences to the page at the launch's start, or the whole page if they have no copy of that. */
 #include "exchange.h"
 
 #include "cluster/node/pages/pages.h"

@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The report of a node's part. Runs follow: written ones, then those that came unmapped and were touched. Then
- * `inline_bytes` of written pages; 0: too many for a letter.
- */
+/* The report of a node's part. Runs follow: written ones, then those that came unmapped and were touched. Then
+ * `inline_bytes` of written pages; 0: too many for a letter. */
 struct done {
 	uint64_t write_faults, read_faults, before_ns, kernel_ns, waited_ns;
 	uint64_t n_wrote, n_touched, inline_bytes;

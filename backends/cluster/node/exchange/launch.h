@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/exchange/launch.h - launches of a cluster. Node 0 sends the launch to all others. Each node runs its interval of
- * the grid and reports what it wrote, and pages are exchanged. Meanwhile node 0 sends pages to nodes that lack them.
- */
+/* node/exchange/launch.h - launches of a cluster. Node 0 sends the launch to all others. Each node runs its interval of
+ * the grid and reports what it wrote, and pages are exchanged. Meanwhile node 0 sends pages to nodes that lack them. */
 #pragma once
 
 #include "cluster/shared.h"
@@ -41,23 +39,18 @@ struct adsm_node_work {
 
 /* Functions of the code that runs kernels, for the exchange. */
 struct adsm_node_calls {
-	/*
-	 * Start this node's part. The end of its last thread calls adsm_comm_wake(). A part without blocks starts
-	 * nothing.
-	 */
+	/* Start this node's part. The end of its last thread calls adsm_comm_wake(). A part without blocks starts
+	 * nothing. */
 	void (*begin)(const struct adsm_node_work *work);
 	/* Has the part ended? Not called for a part without blocks. Called again before the DONE letter is sent. */
 	bool (*has_ended)(void);
 	/* Called between two checks for letters, for other work. */
 	void (*poll)(void);
-	/*
-	 * Other nodes: does a task run? *ret_found is set if there was something to do for it; otherwise it is
-	 * unchanged.
-	 */
+	/* Other nodes: does a task run? *ret_found is set if there was something to do for it; otherwise it is
+	 * unchanged. */
 	bool (*poll_task)(bool *ret_found);
-	/*
-	 * A letter that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE, TASK…. Returns false if it is unknown.
-	 */
+	/* A letter that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE, TASK…. Returns false if it is
+	 * unknown. */
 	bool (*letter)(struct adsm_letter *letter);
 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/exchange/move.c - moves pages between the nodes of a cluster. A message is a piece of a list of runs, described
- * to MPI by a datatype of its own: MPI reads and writes the aliases directly, without a copy if possible.
- */
+/* node/exchange/move.c - moves pages between the nodes of a cluster. A message is a piece of a list of runs, described
+ * to MPI by a datatype of its own: MPI reads and writes the aliases directly, without a copy if possible. */
 #include "exchange.h"
 
 #include "cluster/node/net/doorbell.h"

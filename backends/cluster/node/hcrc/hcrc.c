@@ -430,10 +430,8 @@ static int on_update(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mes
 	return 0;
 }
 
-/*
- * A lock is released, or a node arrives at the barrier, with a list of pages that the node has changed since its last
- * release.
- */
+/* A lock is released, or a node arrives at the barrier, with a list of pages that the node has changed since its last
+ * release. */
 static int on_release(struct adsm_hcrc *hcrc, uint32_t number, const struct adsm_hcrc_message *message,
 		      const uint8_t *bytes)
 {
@@ -474,10 +472,8 @@ void adsm_hcrc_probe(struct adsm_hcrc *hcrc)
 		adsm_hcrc_send(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_PROBE }, NULL);
 }
 
-/*
- * Nodes answer at different times. A probe is quiet if no worker ran, and all sent messages had been received. If the
- * next probe is quiet, too, and no message was sent in between, then nothing has happened, and nothing will.
- */
+/* Nodes answer at different times. A probe is quiet if no worker ran, and all sent messages had been received. If the
+ * next probe is quiet, too, and no message was sent in between, then nothing has happened, and nothing will. */
 static int on_state(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
 {
 	struct adsm_hcrc_now *now = hcrc->now;

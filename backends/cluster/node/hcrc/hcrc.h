@@ -26,10 +26,8 @@ int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page);
 /* Get a page to write to; a worker may have config.n_open of these. @has: the worker has the page's bytes. */
 void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page, bool has);
-/*
- * Done immediately: give the bytes of a page that the worker has written to. Required before it releases a lock, waits
- * at the barrier, ends, or reuses the page's place. @keep: the worker keeps the page, to read.
- */
+/* Done immediately: give the bytes of a page that the worker has written to. Required before it releases a lock, waits
+ * at the barrier, ends, or reuses the page's place. @keep: the worker keeps the page, to read. */
 void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep);
 /* The worker has given up a page that it has not written to. */
 void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page);
@@ -63,10 +61,8 @@ void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error);
 
 /* ---- for the files of the protocol only: of hcrc_pages.c, for hcrc_sync.c */
 
-/*
- * Send the changes of the node's workers to the pages' homes, as part of the release of a lock. The pages are in
- * hcrc->list.
- */
+/* Send the changes of the node's workers to the pages' homes, as part of the release of a lock. The pages are in
+ * hcrc->list. */
 void adsm_hcrc_flush(struct adsm_hcrc *hcrc, uint32_t lock);
 /* Send them immediately, if a release has to wait: it would not wait for what is sent after this. */
 void adsm_hcrc_flush_early(struct adsm_hcrc *hcrc);

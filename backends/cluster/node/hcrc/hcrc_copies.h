@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/hcrc/hcrc_copies.h - connects the caches of a task's workers (store/copies.h) to hcrc_node.h, which keeps them
- * consistent. Which pages a worker must give up is reported by adsm_hcrc_node_notice(), not here.
- */
+/* node/hcrc/hcrc_copies.h - connects the caches of a task's workers (store/copies.h) to hcrc_node.h, which keeps them
+ * consistent. Which pages a worker must give up is reported by adsm_hcrc_node_notice(), not here. */
 #pragma once
 
 #include "store/copies.h"
@@ -12,10 +10,8 @@ struct adsm_hcrc_memory {
 	uint64_t begin, end;		/* device memory; its pages have the first numbers */
 	uint64_t heap, heap_end;	/* memory of ADSM_TASK_ALLOC; its pages have the next numbers */
 	struct { uint64_t begin, end; } readable[2];	/* memory of this process: arguments, constants */
-	/*
-	 * leave() is called when the task has failed: the worker leaves it. refuse() is called when this worker did
-	 * something invalid: the task fails.
-	 */
+	/* leave() is called when the task has failed: the worker leaves it. refuse() is called when this worker did
+	 * something invalid: the task fails. */
 	void (*leave)(uint32_t worker) __attribute__((noreturn));
 	void (*refuse)(uint32_t worker, const char *what) __attribute__((noreturn));
 };

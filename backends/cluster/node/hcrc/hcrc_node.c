@@ -415,10 +415,8 @@ int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquir
 	if (ret)
 		return fail(worker, ret);
 	ret = wait_for(worker, &slept);
-	/*
-	 * n_grants counts the grants since the lock came to this node; it does not change while the worker holds the
-	 * lock.
-	 */
+	/* n_grants counts the grants since the lock came to this node; it does not change while the worker holds the
+	 * lock. */
 	if (ret || !slept)
 		*ret_acquired = ADSM_HCRC_WITHOUT_SLEEP;
 	else

@@ -26,10 +26,8 @@ static uint8_t *twin_bytes(const struct adsm_hcrc *hcrc, uint32_t twin)
 	return hcrc->twin_bytes + (size_t)twin * hcrc->config.page_size;
 }
 
-/*
- * The place that contains the number of the twin: @whose is worker + 1, or 0 for the node. It contains 0 if there is
- * none.
- */
+/* The place that contains the number of the twin: @whose is worker + 1, or 0 for the node. It contains 0 if there is
+ * none. */
 static uint32_t *find_twin(const struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page, uint32_t whose)
 {
 	uint32_t *at = &page->twin;
@@ -81,10 +79,8 @@ static void notice(struct adsm_hcrc *hcrc, uint32_t number, uint64_t workers)
 		adsm_hcrc_push(&hcrc->notices[adsm_hcrc_pop(&new)], number);
 }
 
-/*
- * Send the diff of @size bytes in hcrc->diff to the page's home before a release. The manager acknowledges it after it
- * is in the page and others have been noted for it: until then this node releases no lock.
- */
+/* Send the diff of @size bytes in hcrc->diff to the page's home before a release. The manager acknowledges it after it
+ * is in the page and others have been noted for it: until then this node releases no lock. */
 static void send_early(struct adsm_hcrc *hcrc, uint32_t number, size_t size)
 {
 	const struct adsm_hcrc_message message = { .kind = ADSM_HCRC_DIFF, .page = number, .lock = ADSM_HCRC_EARLY,
@@ -285,10 +281,8 @@ void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, con
 		note_changed(hcrc, number);
 	} else if (size) {
 		send_early(hcrc, number, size);
-		/*
-		 * The home may answer the request before it gets the diff: then the other workers here would not see
-		 * the diff.
-		 */
+		/* The home may answer the request before it gets the diff: then the other workers here would not see
+		 * the diff. */
 		page->stale = page->asked;
 	}
 	if (size)

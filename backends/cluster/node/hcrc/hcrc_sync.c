@@ -30,9 +30,8 @@ static uint32_t *n_early(const struct adsm_hcrc *hcrc, uint32_t epoch)
 	return &hcrc->now->n_early[epoch % 2];
 }
 
-/*
- * Are all early diffs of this epoch and earlier in their pages? @epoch is the current one, the previous one, or older.
- */
+/* Are all early diffs of this epoch and earlier in their pages? @epoch is the current one, the previous one, or
+ * older. */
 static bool are_in(const struct adsm_hcrc *hcrc, uint32_t epoch)
 {
 	const uint32_t now = hcrc->now->epoch;
@@ -158,10 +157,8 @@ int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_DIFFS;
 	hcrc->workers[worker].lock = number;
 	hcrc->workers[worker].epoch = hcrc->now->epoch;
-	/*
-	 * While the release waits, a page with its stores may become old, or its frame may be needed: send its diffs
-	 * now.
-	 */
+	/* While the release waits, a page with its stores may become old, or its frame may be needed: send its diffs
+	 * now. */
 	if (!are_in(hcrc, hcrc->now->epoch))
 		adsm_hcrc_flush_early(hcrc);
 	go_on(hcrc);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/hcrc/hcrc_types.h - types of hierarchical centralized release consistency (HCRC). This protocol makes stores of
- * a task's workers visible to its workers on other nodes (docs/tasks-hcrc.md).
- */
+/* node/hcrc/hcrc_types.h - types of hierarchical centralized release consistency (HCRC). This protocol makes stores of
+ * a task's workers visible to its workers on other nodes (docs/tasks-hcrc.md). */
 #pragma once
 
 #include <stdbool.h>
@@ -69,10 +67,8 @@ struct adsm_hcrc_config {
 	uint8_t *memory;			/* the pages; the manager's node begins with their contents */
 	/* None of these functions may call anything of hcrc. */
 	void *arg;
-	/*
-	 * For the manager: called when a page without a home is requested, possibly again: its bytes must be in memory
-	 * now. NULL: they always are.
-	 */
+	/* For the manager: called when a page without a home is requested, possibly again: its bytes must be in memory
+	 * now. NULL: they always are. */
 	void (*fill)(void *arg, uint32_t page);
 	/* Send a message to any node, including this one. The callee copies the bytes. */
 	void (*send)(void *arg, const struct adsm_hcrc_message *message, const void *bytes);
@@ -80,10 +76,8 @@ struct adsm_hcrc_config {
 	void (*page)(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes);
 	/* The worker's lock, release or barrier is done. */
 	void (*go)(void *arg, uint32_t worker);
-	/*
-	 * All workers have ended, or the task has failed with a negative errno. On the manager's node all pages are in
-	 * memory.
-	 */
+	/* All workers have ended, or the task has failed with a negative errno. On the manager's node all pages are in
+	 * memory. */
 	void (*ended)(void *arg, int status);
 };
 

@@ -17,10 +17,8 @@ struct costs {
 };
 
 static const struct costs all_costs[] = {
-	/*
-	 * COMIC++, Table 4: messages of a PlayStation 3. A Cell core is assumed to have a tenth of the speed of a
-	 * current one.
-	 */
+	/* COMIC++, Table 4: messages of a PlayStation 3. A Cell core is assumed to have a tenth of the speed of a
+	 * current one. */
 	[ADSM_CLUSTER_VIRTUAL_CELL] = { 148300, 57, 136, 12000, 10 },
 	[ADSM_CLUSTER_VIRTUAL_MODERN] = { 1500, 12000, 136, 12000, 1 },
 };

@@ -64,9 +64,8 @@ void adsm_comm_fail(const char *format, ...)
 	adsm_os_write(STDERR_FILENO, line, (size_t)n);
 	if (adsm_comm.failed)
 		adsm_comm.failed(text);
-	/*
-	 * Not MPI_Abort(), which may wait for other nodes. The launcher ends the job when a node exits with an error.
-	 */
+	/* Not MPI_Abort(), which may wait for other nodes. The launcher ends the job when a node exits with an
+	 * error. */
 	_exit(1);
 }
 
@@ -93,10 +92,8 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm.letters);
 	gather_hosts();
 	adsm_doorbell_start(adsm_comm.rank, adsm_comm.n);
-	/*
-	 * Spin only if each node on this machine has two processors: one for this thread and one for kernels. A node
-	 * that spins or yields while others need the processor waits longer for it when a letter comes.
-	 */
+	/* Spin only if each node on this machine has two processors: one for this thread and one for kernels. A node
+	 * that spins or yields while others need the processor waits longer for it when a letter comes. */
 	comm.awake_ns = 2 * (unsigned)adsm_doorbell_n_here() <= adsm_os_n_cpus() ? AWAKE_NS : 0;
 	/* Sleeps are short: the system must not extend them. */
 	prctl(PR_SET_TIMERSLACK, 1000);
@@ -221,10 +218,8 @@ bool adsm_comm_is_busy(void)
 
 /* ---- beats */
 
-/*
- * Node 0 sends beats to all nodes a few times within the time limit for silence. They answer, and detect when beats
- * stop.
- */
+/* Node 0 sends beats to all nodes a few times within the time limit for silence. They answer, and detect when beats
+ * stop. */
 static void beat(void)
 {
 	const uint64_t now = adsm_os_now_ns(), since = now - comm.checked_ns;

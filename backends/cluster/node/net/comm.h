@@ -47,10 +47,8 @@ struct adsm_comm_traffic { uint64_t messages, bytes; };
 
 struct adsm_comm {
 	int rank, n;
-	/*
-	 * What node 0 has sent and received, which is all of the cluster's traffic: for pages, except those of
-	 * exchanges; and control messages. Beats are not counted, nor are TIMES messages.
-	 */
+	/* What node 0 has sent and received, which is all of the cluster's traffic: for pages, except those of
+	 * exchanges; and control messages. Beats are not counted, nor are TIMES messages. */
 	struct adsm_comm_traffic pages, control;
 	/* Called in any thread with the reason why this node ends; NULL: nothing to call. */
 	void (*failed)(const char *why);
@@ -78,10 +76,8 @@ bool adsm_comm_is_busy(void);
 
 /* Rest between two checks that found nothing, at most @most_ns. */
 void adsm_comm_rest(uint64_t most_ns);
-/*
- * Is it necessary to poll MPI? False if all nodes would have rung since the last call. @last_count: the caller's
- * variable for that, initially 0.
- */
+/* Is it necessary to poll MPI? False if all nodes would have rung since the last call. @last_count: the caller's
+ * variable for that, initially 0. */
 bool adsm_comm_may_have(uint32_t *last_count);
 /* Something has come: begin again with short rests. */
 void adsm_comm_active(void);
@@ -109,10 +105,8 @@ struct adsm_pack {
 /* Make room for one more part, aligned to @align; padding is 0. The address is valid until the next part is added. */
 void *adsm_pack_room(struct adsm_pack *pack, size_t size, size_t align);
 void adsm_pack_put(struct adsm_pack *pack, const void *data, size_t size, size_t align);
-/*
- * Take the next part of a letter. *@at: the end of the part before. If the letter is too short, the node ends with an
- * error.
- */
+/* Take the next part of a letter. *@at: the end of the part before. If the letter is too short, the node ends with an
+ * error. */
 const void *adsm_pack_take(const struct adsm_letter *letter, size_t *at, size_t size, size_t align);
 
 /* ---- The end of a collective operation of MPI */

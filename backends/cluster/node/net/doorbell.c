@@ -27,10 +27,8 @@ static struct doorbell **doorbells;	/* by rank; NULL: the node is on another mac
 static int n_here = 1;
 static bool reaches_all;
 
-/*
- * Map the file of the first node. That process may be in another container, which MPI does not show: so the file must
- * begin with the token.
- */
+/* Map the file of the first node. That process may be in another container, which MPI does not show: so the file must
+ * begin with the token. */
 static struct doorbell *map_shared(const struct shared_file *first, size_t size)
 {
 	char path[64];

@@ -375,10 +375,8 @@ static void die(int sig, const siginfo_t *info)
 static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
 	const size_t i = sig == SIGBUS;
-	/*
-	 * The handler that this one forwards to may have replaced it, and forward to it in turn. Then use the first
-	 * action.
-	 */
+	/* The handler that this one forwards to may have replaced it, and forward to it in turn. Then use the first
+	 * action. */
 	const bool again = context->uc_link == &been_here;
 	const struct sigaction *action = again ? &taken[i].first : &taken[i].previous;
 	uint64_t mask, more;
@@ -419,10 +417,8 @@ int adsm_handler_take(adsm_touch_handler *handler)
 {
 	struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK }, now;
 
-	/*
-	 * Block all signals in the handler: a handler of the program may touch pages, and need the lock that this
-	 * thread holds.
-	 */
+	/* Block all signals in the handler: a handler of the program may touch pages, and need the lock that this
+	 * thread holds. */
 	memset(&ours.sa_mask, 0xff, sizeof(ours.sa_mask));
 	for (size_t i = 0; i < 2; i++) {
 		if (sigaction(taken[i].signal, NULL, &now))

@@ -42,16 +42,12 @@ enum adsm_track adsm_pages_track(void);		/* the tracker in use */
 
 uint8_t *adsm_pages_alias(uint64_t page);						/* [any time] */
 
-/*
- * Add objects: their pages are invalid, on the home valid. Touches of other pages are errors. -ENOMEM: no mappings
- * left.
- */
+/* Add objects: their pages are invalid, on the home valid. Touches of other pages are errors. -ENOMEM: no mappings
+ * left. */
 int adsm_pages_add(struct adsm_run run);
 void adsm_pages_remove(struct adsm_run run);
-/*
- * Map pages of no object again after the caller had mapped something else there. After a negative errno they are
- * unusable.
- */
+/* Map pages of no object again after the caller had mapped something else there. After a negative errno they are
+ * unusable. */
 int adsm_pages_restore(struct adsm_run run);						/* [any time] */
 /* All pages of objects, ascending. */
 const struct adsm_runs *adsm_pages_objects(void);
@@ -67,10 +63,8 @@ int adsm_pages_begin(const struct adsm_run *read_only, size_t n);
 /* After all threads have ended: what was written, in ascending runs, valid until the next call. NULL: no memory. */
 const struct adsm_run *adsm_pages_written(size_t *ret_n);
 
-/*
- * A twin is a copy of a page from the launch's start. Twins stay until the next begin(). With the tracker uffd, only
- * the home has twins: other nodes send a page that several nodes wrote as a whole, which costs the home no more.
- */
+/* A twin is a copy of a page from the launch's start. Twins stay until the next begin(). With the tracker uffd, only
+ * the home has twins: other nodes send a page that several nodes wrote as a whole, which costs the home no more. */
 bool adsm_pages_has_twin(uint64_t page);
 const uint8_t *adsm_pages_twin(uint64_t page);
 /* The byte-exact differences to the twin, which must exist. @out: ADSM_PAGES_DIFF_MAX bytes. */
@@ -78,10 +72,8 @@ size_t adsm_pages_diff(uint64_t page, uint8_t *out);
 
 /* Home: the page to send to a node that requests it while kernels run. It stays valid until the exchange. */
 const uint8_t *adsm_pages_original(uint64_t page);					/* [any time] */
-/*
- * Home: apply what another node wrote to a page that several nodes wrote, from a diff or the whole page. Its
- * differences to the original are what that node wrote. -EINVAL: the diff is invalid.
- */
+/* Home: apply what another node wrote to a page that several nodes wrote, from a diff or the whole page. Its
+ * differences to the original are what that node wrote. -EINVAL: the diff is invalid. */
 int adsm_pages_patch(uint64_t page, const uint8_t *diff, size_t size);
 void adsm_pages_merge(uint64_t page, const uint8_t *bytes);
 
@@ -96,19 +88,16 @@ bool adsm_pages_touched(uint64_t page);
 /* Does this node have the page? */
 bool adsm_pages_valid(uint64_t page);
 
-/*
- * The next fetch to make, if there is one: a page that a thread waits for, and following pages, in runs that double
- * while the thread touches pages in order. For each waiting thread at most one fetch is in progress.
- */
+/* The next fetch to make, if there is one: a page that a thread waits for, and following pages, in runs that double
+ * while the thread touches pages in order. For each waiting thread at most one fetch is in progress. */
 bool adsm_pages_wanted(struct adsm_run *ret_run);					/* [any time] */
 
 struct adsm_pages_counts adsm_pages_counts(void);					/* [any time] */
 
 /* ---- The signals of touches, SIGSEGV and SIGBUS, which are shared with previous handlers */
 
-/*
- * Called in the handler with all signals blocked, on the thread's alternate stack. Returns false for a fault of others.
- */
+/* Called in the handler with all signals blocked, on the thread's alternate stack. Returns false for a fault of
+ * others. */
 typedef bool adsm_touch_handler(int sig, uintptr_t address, bool write);
 
 /* Set the handlers. A second call sets them again if other code has replaced them, and forwards to that code. */

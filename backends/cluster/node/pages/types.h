@@ -28,10 +28,8 @@ struct adsm_pages_config {
 	/* Called in a signal handler of the thread that faulted, with all signals blocked and no lock held. A page is
 	 * wanted: make the communication thread call adsm_pages_wanted(). */
 	void (*wake)(void);
-	/*
-	 * refuses(): may the calling thread touch no pages? NULL: all threads may. error(): called like wake(), for an
-	 * error of a kernel; does not return.
-	 */
+	/* refuses(): may the calling thread touch no pages? NULL: all threads may. error(): called like wake(), for an
+	 * error of a kernel; does not return. */
 	bool (*refuses)(void);
 	void (*error)(uint64_t address, enum adsm_pages_wrong why);
 };

@@ -127,10 +127,8 @@ static int touch(uint64_t page, bool write, struct adsm_run *ret_need)
 	struct adsm_run run = { page, 1 };
 	uint64_t end = adsm_table.n;
 
-	/*
-	 * Another thread has opened it; or the system has unmapped it for lack of memory, and the record of its stores
-	 * is lost.
-	 */
+	/* Another thread has opened it; or the system has unmapped it for lack of memory, and the record of its stores
+	 * is lost. */
 	if (adsm_table_has(page, ADSM_PAGE_OPEN))
 		return map(run, false);
 	if (adsm_table.home) {
@@ -225,10 +223,8 @@ static bool is_among(struct adsm_run run, const struct adsm_run *runs, size_t n)
 	return false;
 }
 
-/*
- * Allow stores again; on the home, the next touch does that, because it makes a twin. Some pages may belong to no
- * object any more.
- */
+/* Allow stores again; on the home, the next touch does that, because it makes a twin. Some pages may belong to no
+ * object any more. */
 static int allow_stores(struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
@@ -245,10 +241,8 @@ static int allow_stores(struct adsm_run run)
 	return ret;
 }
 
-/*
- * Twins stay from launch to launch. A twin of a changed page is updated if the page is open; otherwise it is dropped,
- * and made again when it is needed.
- */
+/* Twins stay from launch to launch. A twin of a changed page is updated if the page is open; otherwise it is dropped,
+ * and made again when it is needed. */
 static void refresh_twins(void)
 {
 	struct adsm_run run;

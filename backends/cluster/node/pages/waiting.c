@@ -79,10 +79,8 @@ void adsm_waiting_release(void)
 			continue;
 		}
 		*at = w->next;
-		/*
-		 * From here on the waiter may no longer exist; a wake-up of another thread at this address does no
-		 * harm.
-		 */
+		/* From here on the waiter may no longer exist; a wake-up of another thread at this address does no
+		 * harm. */
 		adsm_os_raise(&w->may_go, false);
 	}
 	if (waiters)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/task/images.h - modules of a node whose tasks run on cores with a local store. For each module both codes are
- * loaded: that for processors, which runs kernels, and that for cores with a local store, which runs tasks.
- */
+/* node/task/images.h - modules of a node whose tasks run on cores with a local store. For each module both codes are
+ * loaded: that for processors, which runs kernels, and that for cores with a local store, which runs tasks. */
 #pragma once
 
 #include "process/shared.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/task/record.h - the record of a counted task: when its workers did what, and how they share pages. Each node
- * records its own part, and node 0 combines the parts.
- */
+/* node/task/record.h - the record of a counted task: when its workers did what, and how they share pages. Each node
+ * records its own part, and node 0 combines the parts. */
 #pragma once
 
 #include "cluster/node/hcrc/hcrc_copies.h"
@@ -31,9 +29,7 @@ struct adsm_node_record adsm_node_record_unpack(const struct adsm_letter *letter
 int adsm_node_record_begin(struct adsm_task_record *ret_record, uint32_t n_pages);
 /* Add the part of a node. @first: number of its first worker. @clock_offset_ns: this node's clock minus that node's. */
 void adsm_node_record_add(int rank, uint32_t first, uint64_t clock_offset_ns, const struct adsm_node_record *part);
-/*
- * After all parts were added: the page that a worker gave up in vain most often (.n 0: none), the worker, and the
- * reason.
- */
+/* After all parts were added: the page that a worker gave up in vain most often (.n 0: none), the worker, and the
+ * reason. */
 struct adsm_sharing_worst adsm_node_record_worst(uint32_t *ret_page);
 void adsm_node_record_end(void);

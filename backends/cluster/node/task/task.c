@@ -385,10 +385,8 @@ static void write_page(uint32_t page, struct adsm_cluster_shared *shared)
 	}
 }
 
-/*
- * Write changed bytes to device memory. If the task has failed, the heap keeps its earlier contents: its administration
- * may be half written.
- */
+/* Write changed bytes to device memory. If the task has failed, the heap keeps its earlier contents: its administration
+ * may be half written. */
 static void write_back(int status, struct adsm_cluster_shared *shared)
 {
 	for (uint32_t i = 0; i < task.n_filled; i++)

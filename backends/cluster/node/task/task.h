@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * node/task/task.h - tasks of a cluster. Node 0 starts a task on all nodes. On each node some of the workers run
- * (workers.h), and hcrc_node.h keeps their pages consistent. Only the communication thread calls these functions.
- */
+/* node/task/task.h - tasks of a cluster. Node 0 starts a task on all nodes. On each node some of the workers run
+ * (workers.h), and hcrc_node.h keeps their pages consistent. Only the communication thread calls these functions. */
 #pragma once
 
 #include "cluster/shared.h"

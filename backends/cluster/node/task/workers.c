@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * workers.c - see workers.h. The threads, and how a worker leaves a failed task, are those of any device process
- * (task.h). The locks and the barrier of task.h are not used: for task.h, a worker that waits in hcrc_node.h runs.
- */
+/* workers.c - see workers.h. The threads, and how a worker leaves a failed task, are those of any device process
+ * (task.h). The locks and the barrier of task.h are not used: for task.h, a worker that waits in hcrc_node.h runs. */
 
 
 /* A worker has a stack of its own, which the check of longjmp() would take for an error. */

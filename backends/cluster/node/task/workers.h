@@ -19,10 +19,8 @@ struct adsm_workers_counts {
 	uint64_t of_tasks[ADSM_TASK_N_COUNTS];	/* without the locks taken and the barriers */
 };
 
-/*
- * Call this at the start. @layout: the layout of a local store. @page: bytes of a page. @wake: called in another thread
- * when the last worker has ended.
- */
+/* Call this at the start. @layout: the layout of a local store. @page: bytes of a page. @wake: called in another thread
+ * when the last worker has ended. */
 void adsm_workers_start(const struct adsm_scratchpad_layout *layout, uint32_t page, void (*wake)(void));
 /* The part of a task that runs on this node. */
 struct adsm_workers_part {
@@ -35,9 +33,8 @@ struct adsm_workers_part {
 	bool counted;
 };
 
-/*
- * Begin the workers, after adsm_hcrc_node_begin(). Returns 0, or a negative errno with a text if no worker has begun.
- */
+/* Begin the workers, after adsm_hcrc_node_begin(). Returns 0, or a negative errno with a text if no worker has
+ * begun. */
 int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT]);
 bool adsm_workers_done(void);
 /* After adsm_workers_done(): 0, or why the task has failed, if a worker of this node caused that. */
@@ -50,10 +47,8 @@ struct adsm_worker_left {
 };
 struct adsm_worker_left adsm_workers_left(uint32_t i);
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts);
-/*
- * What the workers did, by their numbers on this node, with times of this node's clock. Empty if the launch is not
- * counted.
- */
+/* What the workers did, by their numbers on this node, with times of this node's clock. Empty if the launch is not
+ * counted. */
 const struct adsm_task_record *adsm_workers_record(void);
 /* Is the calling thread a worker's? May be called in signal handlers, like the next function. */
 bool adsm_workers_is_one(void);
