@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call.c - the price of an empty call and its sync, by how many blocks there are that an earlier call has
- * closed. The call is unnamed: it may use every object there is.
+ * call.c - the cost of an empty call and its sync, by the number of blocks that an earlier call has closed. The call is
+ * unnamed: it may use every object.
  *
- * Floor: the same kernel launched through the backend, and the wait for its event. The device stays awake
- * for a while after a launch: one row has the next launch at once, one after a pause. The cold figure is
- * the call that closed the blocks, each with one byte written.
+ * Floor: the same kernel launched through the backend, and the wait for its event. The device stays awake for a while
+ * after a launch: one row launches again immediately, another one after a pause. The cold figure is the call that
+ * closed the blocks, each with one byte written.
  */
 #include "bench.h"
 #include "core/index.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cluster_launch.c - an empty call and its sync on a cluster, by the number of nodes on this machine. The kernel is
- * that of call.c; of its blocks there is one, or one for each node.
+ * that of call.c. Its grid has one block, or one for each node.
  *
- * Floor: the same messages, sent to all nodes and back in the same job, through the same queue and by the same thread
- * of each node, and an empty call and its sync on cpu. Each is measured in turns with the other two, in processes of
- * their own, which sleep meanwhile; both terms are medians. One node is no job with messages: cpu's call is all.
+ * Floor: the same messages, sent to all nodes and back by the same threads of the same job, and an empty call and its
+ * sync on cpu. The three are measured in turns, in processes of their own, which sleep meanwhile. All terms are
+ * medians. One node sends no messages: then cpu's call is the whole floor.
  */
 #include "bench.h"
 
@@ -21,7 +21,7 @@
 #include "core/home.h"
 #include "process/process.h"
 
-#define N_CALLS 50			/* of which one answer has the median */
+#define N_CALLS 50			/* the median is that of one of these answers */
 #define MAX_NODES 8u
 
 enum what { ONE_BLOCK, ALL_BLOCKS, ECHO };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * commands.c - what a command of a kernel's costs, there and back: a service of four bytes each way, and a line that is
- * printed; of a kernel on one core, with a local store where this build has code for such.
+ * commands.c - the cost of a command of a kernel: a service with four bytes in each direction, and a line that is
+ * printed. The kernel runs on one core, with a local store if this build has code for such cores.
  *
- * Floor: two processes and two words. One sets its word and waits for the other's, the other answers, by writing the
- * same line where that is asked. Both wait as a kernel and its shadow thread do: awake for a while, then by a futex,
- * and who sleeps is woken.
+ * Floor: two processes and two words. One process sets its word and waits for the other's word. The other process
+ * answers, and first writes the same line for the second row. Both wait as a kernel and its shadow thread do: they poll
+ * for a while, then they sleep on a futex.
  */
 #include "commands.h"
 

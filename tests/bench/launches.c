@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launches.c - a program of CUDA's own, run by the benchmark launch: bench-launches WHAT N. It prints how many
+ * launches.c - a program that uses CUDA itself, for the benchmark launch: bench-launches WHAT N. It prints how many
  * microseconds each of N takes.
  *
- * launch: a kernel of two parameters; read: the same beside 1000 arrays, and the first word of one of them after it, by
- * a copy, or with the library preloaded (TEST_TOUCH=1) by a load; copy: N MiB to the host, all at once.
+ * launch: a kernel with two parameters. read: the same beside 1000 arrays, and then the first word of one of them, read
+ * by a copy, or with the library preloaded (TEST_TOUCH=1) by a load. copy: N MiB to the host, in one copy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static double copy(size_t size)
 	double times[COPIES];
 	char *host;
 
-	/* Pages taken by the fill and by the CPU at once would lie in each other's way, and cost a tenth more. */
+	/* Pages that the fill and the CPU take at the same time would hinder each other, and cost a tenth more. */
 	CU(cuCtxSynchronize);
 	host = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	check(host == MAP_FAILED, "mmap");

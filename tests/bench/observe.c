@@ -146,7 +146,7 @@ static void run_round(size_t event, float *ret_times)
 		now = now_ns();
 		ret_times[i] = (float)(now - before) / (float)events[event].times;
 		before = now;
-		/* Calls: none is so far behind that the next one waits. */
+		/* Calls: each has ended before the next one starts. */
 		if (!events[event].prepare && i % CALLS_AT_ONCE == CALLS_AT_ONCE - 1) {
 			bench_check(sync_calls());
 			before = now_ns();

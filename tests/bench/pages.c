@@ -137,7 +137,7 @@ static double run(const struct job *job, enum adsm_track track)
 		store_all(job->step);
 		adsm_pages_written(&n);
 	}
-	/* A launch in which nothing is written has one like it before. */
+	/* A launch that writes nothing follows one that writes nothing. */
 	if (job->what == NOTHING) {
 		check(adsm_pages_begin(NULL, 0));
 		adsm_pages_written(&n);

@@ -47,7 +47,7 @@ static void end(pid_t child, const char *program)
 		bench_die("%s did not end well", program);
 }
 
-/* Microseconds on a processor, as the scheduler has counted them when it has ended and nobody has waited for it. */
+/* Microseconds of processor time, as the scheduler counted them at its end, before it is waited for. */
 static double life(char *preload)
 {
 	static char *const program[] = { "/bin/true", NULL };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tasks.c - locks and barriers of tasks ("ours") against those of POSIX threads ("floor"), both in the workers of a
- * task in this process. A lock that nobody else wants; one that all workers want, each for an addition; the same where
- * who has it lets others run meanwhile, one in YIELD times, so that workers do meet at it; a barrier.
+ * task in this process. Rows: a lock that one worker uses; a lock that all workers use, each for an addition; the same
+ * where the holder yields once in YIELD times, so that workers meet at the lock; a barrier.
  */
 #include "bench.h"
 

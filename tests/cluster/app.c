@@ -41,7 +41,7 @@ static int start_call(unsigned *array)
 	return adsmCall(increment, adsmDim3(N / 256 + 1, 1, 1), adsmDim3(256, 1, 1), adsmPtr(array), adsmVal(N));
 }
 
-/* Nobody of a cluster's is this process's to wait for: not now, and not when all of it has ended. */
+/* This process has no child of the cluster: neither now nor after the cluster has ended. */
 static void check_childless(void)
 {
 	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);

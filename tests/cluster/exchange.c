@@ -159,7 +159,7 @@ static void print_counts(const struct adsm_node_counts *c)
 	       c->exchange_ns / 1000);
 }
 
-/* The program's memory, in the order in which it allocates it; returns the kernel. */
+/* The program's memory, in the order of its allocation. Returns the kernel. */
 static uint32_t make_program(const char *name, struct layout *l, uint64_t *ret_blocks)
 {
 	if (!strcmp(name, "cp")) {
@@ -266,7 +266,7 @@ static void case_threshold(void)
 /* Single writers of contiguous pages: what goes over the network, to the byte. */
 static void case_bytes(void)
 {
-	const uint64_t n = (uint64_t)adsm_comm.n, pages = 840;	/* of which 1 … 8 are divisors */
+	const uint64_t n = (uint64_t)adsm_comm.n, pages = 840;	/* 1 … 8 divide it */
 	struct neighbours a = { .pages = pages / n, .n_blocks = n };
 	struct adsm_node_counts counts;
 

@@ -133,7 +133,7 @@ static bool poll_task(bool *ret_found)
 
 static const struct adsm_node_calls calls = { begin, has_ended, poll_all, poll_task, take_letter };
 
-/* Another case, of which node 0 tells. */
+/* Another case, which node 0 announces. */
 static void take_options(const void *data, size_t size)
 {
 	struct adsm_node_options options;

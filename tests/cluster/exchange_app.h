@@ -26,7 +26,7 @@ struct app_call {
 	const void *read_only;		/* an object that it may only read, or NULL */
 };
 
-/* All ranks. Options are in argv: KEY=VALUE, see exchange_app.c. Node 0 goes on; the others end here. */
+/* All ranks. Options are in argv: KEY=VALUE, see exchange_app.c. Node 0 continues; the others end here. */
 void app_start(int argc, char **argv, size_t arena_size);
 const char *app_option(const char *key, const char *otherwise);
 /* Node 0: another case, of these options. No object of the one before is left, and no choice of its exchanges. */

@@ -420,7 +420,7 @@ static void *raw_main(void *arg)
 	return NULL;
 }
 
-/* A node: asks, answers and tells node 0, or is told. */
+/* A node: sends requests, answers and reports to node 0, or receives them. */
 static void run_raw(int asker, int home)
 {
 	const uint32_t n = config.n_pages * (n_rounds - 1);

@@ -187,7 +187,7 @@ static void increment(struct object *o)
 		o->host[i]++;
 }
 
-/* Memory of an object that is gone is another's: nobody sees what was there. */
+/* Memory of a freed object is reused: no kernel reads the old contents. */
 static void objects(void)
 {
 	static struct object o[12];
@@ -409,7 +409,7 @@ static void sharing(void)
 {
 	const bool full = getenv("TEST_FULL");
 
-	/* With so many blocks of n_nodes each node has every n_nodes-th byte, or more in a row. */
+	/* With that number of blocks of n_nodes, each node has every n_nodes-th byte, or more in a row. */
 	share(1, 1, 10000, n_nodes, 1000);
 	share(1, 1, 10000, 64, 1000);
 	share(4, 4, 4000, n_nodes, 1000);

@@ -16,7 +16,7 @@ static struct adsm_cluster_shared *shared(void)
 	return (struct adsm_cluster_shared *)device->shared->extra;
 }
 
-/* Its calls had so much of each, in milliseconds. */
+/* The time of its calls in each part, in milliseconds. */
 static struct adsm_kernel_costs costs(uint64_t calls, uint64_t kernel, uint64_t work, uint64_t exchange)
 {
 	struct adsm_kernel_costs costs = { .calls = calls, .kernel_ns = kernel * MS };

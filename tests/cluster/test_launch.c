@@ -288,7 +288,7 @@ static void check_said(void)
 	CHECK(!adsm_cluster_job_gave_up(&job));
 	said("mpirun noticed that process rank 1 with PID 2", "mpirun noticed that process rank 1 with PID 2");
 	CHECK(adsm_cluster_job_gave_up(&job));
-	/* Who prints without an end is left alone in between. */
+	/* Output without end: the library stops listening in between. */
 	job.output = open("/dev/zero", O_RDONLY);
 	CHECK(job.output >= 0);
 	alarm(30);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_touched.c - pages that the application touches are told to node 0: each once, none lost, with what they are. */
+/* test_touched.c - node 0 learns which pages the application touches: each page once, none missing, with its
+ * contents. */
 #include "cluster/shared.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ struct page {
 
 static struct adsm_cluster_shared *shared;
 static struct page pages[N_PAGES];
-static uint64_t last;			/* the first page that may be told next */
+static uint64_t last;			/* the first page that may be reported next */
 static unsigned n_runs;
 
 static void take(void *arg, uint64_t first, uint64_t n, bool allocated)
@@ -100,7 +101,7 @@ static void check_random(void)
 	}
 }
 
-/* Pages whose bytes are there before they are touched are never told with older ones for good. */
+/* Bytes that are stored before their page is touched are collected: no older bytes remain. */
 #define N_WRITERS 2
 #define N_ROUNDS 200000
 

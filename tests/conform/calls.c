@@ -140,7 +140,7 @@ static void *take_turns(void *data)
 	return NULL;
 }
 
-/* The calls of two threads run in the order in which they were made. */
+/* The calls of two threads run in the order of their launches. */
 static void order(void)
 {
 	struct turns turns = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, words(TURNS + 1, 0) };

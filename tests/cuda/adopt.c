@@ -333,7 +333,7 @@ static void launches_at_once(void)
 	stop();
 }
 
-#define ROW 256u		/* bytes of a line, of each of which 3 quarters are copied */
+#define ROW 256u		/* bytes of a line; 3 quarters of each line are copied */
 
 static CUDA_MEMCPY2D lines_of(int to, const void *dst, int from, const void *src)
 {

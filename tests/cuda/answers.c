@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answers.c - what a program asks the driver, with the answer in shared memory whose page is closed, and the question
- * too, where there is one: answers.c CASE. The driver is locked while it writes, so whoever opens the page then waits
- * for ever. The library is preloaded; with TEST_ALLOC=adsm the memory is of adsmAlloc(), else the program's own.
+ * answers.c - a program asks the driver, with the answer in shared memory whose page is closed, and the question, too,
+ * if there is one: answers.c CASE. The driver holds a lock while it writes, so a thread that opens the page then waits
+ * forever. The library is preloaded. With TEST_ALLOC=adsm the memory is of adsmAlloc(), else the program's own.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -197,7 +197,7 @@ struct node {
 	CUcontext context;
 };
 
-/* In a page of their own: nobody has touched it before. */
+/* In a page of their own, which was never touched. */
 struct arguments {
 	void *list[2];
 	CUdeviceptr p;
@@ -346,7 +346,7 @@ static void *launch_on(void *arg)
 	return arg;
 }
 
-/* Whoever launches has the library's lock, and waits for the driver's. */
+/* A thread that launches holds the library's lock, and waits for the driver's lock. */
 static void stuck_launch(void)
 {
 	pthread_t thread;

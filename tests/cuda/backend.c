@@ -419,7 +419,7 @@ static void test_streams(void)
 	close_device();
 }
 
-/* ---- loss: an error that sticks to a context ends everything, and nobody waits */
+/* ---- loss: an error that stays in a context ends everything, and no thread waits */
 
 static void test_loss(void)
 {
@@ -443,7 +443,7 @@ static void test_loss(void)
 	CHECK(error || (!backend->event_wait(device, event, &status) && status == -ENODEV));
 	CHECK(also || (!backend->event_wait(device, second, &status) && status == -ENODEV));
 	CHECK(backend->status(device) == -ENODEV && strstr(adsm_last_error(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
-	/* Whoever asks first tells: of a launch, or of an event behind it. */
+	/* The first query reports it: that of a launch, or of an event behind it. */
 	CHECK(strstr(adsm_last_error(), "kernel 'crash'") || strstr(adsm_last_error(), "an event failed"));
 	CHECK(launch(crash, "crash", args, 2, &none) == -ENODEV);
 	CHECK(backend->to_host(&index, memory, 0, 4, NULL) == -ENODEV);
@@ -501,7 +501,7 @@ static void test_contexts(void)
 	check_value(mine, 1);
 	backend->free(mine);
 	CHECK(!backend->driver->use_context(NULL, NULL));
-	/* Nobody has noticed when it is closed. */
+	/* No call has detected the loss when the device is closed. */
 	CHECK(!destroy(contexts[0]));
 	backend->close(first);
 	open_device();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * errors.c - no driver, no device, memory that is kept in other ways, calls of the driver that fail, devices that are
- * lost: each is said in a sentence, what the CPU has stays, and the program goes on, on another backend where it must.
+ * errors.c - no driver, no device, other kinds of memory, calls of the driver that fail, devices that are lost. The
+ * library reports each in a sentence, the CPU's bytes stay, and the program continues, if necessary on another backend.
  */
 #define FAILS_TOO -ENOTSUP		/* the way to keep objects that was asked for may be what fails */
 #define LOAD_WORK() adsmModuleLoad(module_path("conform"))
@@ -159,7 +159,7 @@ static void full(void)
 
 /* ---- calls that fail once: repeated, they work, and nothing is lost */
 
-/* Whether a process in which a function's nth call fails noticed it. */
+/* Did a process notice the failure of a function's nth call? */
 static bool nth_fails(const char *function, int error, unsigned nth)
 {
 	char words[128];
@@ -271,7 +271,7 @@ static void lose_idle(size_t i)
 	}
 	CHECK_OK(adsmMemset(w.p[0], 5, size));
 	memset(w.model[0], 5, size);
-	/* Where all writes are the CPU's, nobody has noticed. */
+	/* If all writes are the CPU's, the program does not notice the loss. */
 	CHECK_EQ(device_props().lost, !batch());
 	if (gone) {
 		CHECK_ERROR(adsmMemcpy(w.p[0], w.p[2], size), ENODEV);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles.c - launches by handles of each kind, from wherever a program can have them, with the library preloaded: the
- * parameters' values lie in shared memory, so it has to know them. The driver's double crashes where it is asked about
- * a handle of the wrong kind, and gives those that have ended out again as the other one. What a program has from where
- * nobody sees it, it has here by test_cuda_function().
+ * handles.c - launches by handles of each kind, from every place where a program can get them, with the library
+ * preloaded. The parameters' values are in shared memory, so the library has to know the parameters. The driver's
+ * double crashes if it is asked about a handle of the wrong kind, and reuses ended handles for the other kind.
+ * test_cuda_function() returns functions that the library does not intercept.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -53,7 +53,7 @@ static void known(const void *handle, struct shared *s)
 	CHECK(s->word == before + 1);
 }
 
-/* The same with what nobody knows: the values are the program's own. */
+/* The same with a handle that the library does not know: the values are in the program's own memory. */
 static void unknown(const void *handle)
 {
 	unsigned before = shared->word, *p = &shared->word, n = 1;
@@ -140,7 +140,7 @@ static void strangers(void)
 	unknown(kernel);
 }
 
-/* The handle of a kernel that nobody knows, which a function has had. */
+/* The handle of a kernel that the library does not know, and that a function had before. */
 static CUkernel kernel_instead_of(const CUfunction functions[2])
 {
 	CUkernel kernel;
@@ -153,7 +153,8 @@ static CUkernel kernel_instead_of(const CUfunction functions[2])
 	return kernel;
 }
 
-/* What has ended with its module or library, is another's later, and of another kind. Nobody had asked about it. */
+/* A handle that has ended with its module or library is reused, for another kind. The library was not asked about
+ * it. */
 static void unloaded(void)
 {
 	CUmodule module = load_module(), second = load_module();
@@ -235,7 +236,7 @@ static void once(void)
 			known(kernel, shared);
 		}
 		test_cuda_counts(&after);
-		/* Two parameters, and that there is no third. */
+		/* It has two parameters, and no third. */
 		CHECK(after.asked_params - before.asked_params == (i ? 0 : 2 * 3));
 	}
 }

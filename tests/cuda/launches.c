@@ -130,7 +130,8 @@ static unsigned long sleeps(void)
 	return sum;
 }
 
-/* One that was seen to sleep may have been woken by another since: so nobody may have slept anew meanwhile. */
+/* A thread that was found asleep may have been woken by another thread since: so no thread may have fallen asleep
+ * meanwhile. */
 static bool others_sleep(void)
 {
 	const unsigned long before = sleeps();
@@ -257,7 +258,7 @@ static void do_captured(void)
 		launch(increment, p + 1, stream);
 		CHECK(p[0] == round);
 		launch(increment, p + 1, stream);
-		/* What comes while one captures is known at once. */
+		/* While one thread captures, the library knows immediately what it enqueues. */
 		launch(late_increment, p, make_stream(CU_STREAM_NON_BLOCKING));
 		CHECK(p[0] == round + 1);
 		p[0]--;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memories.c - a program of CUDA's with memory of every kind, and the library preloaded: what is shared memory then,
- * what passes through as it is, and what stops to be shared, of which one line speaks.
- */
+/* memories.c - a program that uses CUDA itself, with memory of every kind, and the library preloaded. Tests which
+ * memory becomes shared, which passes through unchanged, and which stops being shared, with one line in the log. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -73,7 +73,7 @@ static void source(void)
 	stop(three);
 }
 
-/* What the compiler says is told, however long it is. */
+/* The compiler's messages are reported, whatever their length. */
 static void build_failure(void)
 {
 	static const char bad_line[] = "static int broken = missing_and_rather_long_to_make_the_text_longer;\n";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collecting.c - an engine from outside, added as its program starts: who may read a page may write it, too, without a
- * fault, and Linux notes it (userfaultfd's WP_ASYNC, from 6.7 on). Closed pages fault as under sigsegv.
+ * collecting.c - an engine from outside, added as its program starts. A page that may be read may also be written
+ * without a fault, and Linux records the write (userfaultfd's WP_ASYNC, since 6.7). Closed pages fault as under
+ * sigsegv.
  *
  * Armed: the next write to a page disarms it, so that a scan of the page table finds it.
  */

@@ -42,7 +42,7 @@ struct report {
 };
 
 static struct report *report;
-static volatile bool raised;	/* by an instruction: a handler that returned would be back at once */
+static volatile bool raised;	/* by an instruction: if a handler returned, the same signal would be raised again */
 static volatile pid_t sender;
 static char *read_only, *stack;
 static sigjmp_buf left;
@@ -170,7 +170,7 @@ static void kill_from_another(bool in_read, bool is_handled)
 	if (sender == 0) {
 		await_sleep(target, in_read ? SYS_read : SYS_wait4);
 		kill(target, SIGSEGV);
-		/* A read that goes on after the handler gets a byte. */
+		/* A read that continues after the handler gets a byte. */
 		while (is_handled && report->n == n && getppid() == target)
 			sched_yield();
 		_exit(write(fds[1], "", 1) != 1);

@@ -15,7 +15,7 @@ static volatile bool sends;		/* the fault handler sends them all */
 static volatile uintptr_t nowhere = 8;
 static volatile int cancel_state = PTHREAD_CANCEL_ENABLE;
 static volatile bool interrupts;	/* each change of it is followed by a signal */
-static volatile bool waits;		/* the fault handler wants to, once */
+static volatile bool waits;		/* the fault handler is to wait, once */
 static sigjmp_buf left;
 
 static void send_jump(void)

@@ -160,7 +160,7 @@ int main(void)
 		n_told += told;
 	}
 	CHECK(n_told);
-	/* Nor does it go on where the handler is beyond the end, and nobody else would tell. */
+	/* It does not continue either if the handler is beyond the end; nothing else would report that. */
 	for (size_t size = frame - 16; size < frame + 256; size += size < frame + 16 ? 4 : 64)
 		CHECK(status_of(&overruns, size, &told) && (told || size < frame));
 	for (int i = 0; i < 2; i++) {

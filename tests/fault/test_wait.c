@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_wait.c - faults that wait: the application's signals come through, and may leave for good. */
+/* test_wait.c - faults that wait: the application's signals are delivered, and their handlers may leave permanently. */
 #include <setjmp.h>
 #include <sys/time.h>
 
@@ -23,7 +23,7 @@ static void wait_for_byte(const struct adsm_fault *fault)
 		CHECK(errno == EINTR);
 }
 
-/* Pages 0 to 7 wait once, the others are served at once. */
+/* Pages 0 to 7 wait once, the others are served immediately. */
 static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 {
 	static volatile bool waited[8];
@@ -98,7 +98,7 @@ int main(void)
 	CHECK(n_waits == 1 && n_handled == 1 && n_nested == 1 && n_asked == 3);
 	CHECK(mask_in_wait == before && mask_now() == before);
 
-	/* Left for good: nothing remains locked, masked or half done. */
+	/* Left permanently: nothing remains locked, masked or half done. */
 	leave = true;
 	if (!sigsetjmp(left, 1)) {
 		store(page(1), 1);

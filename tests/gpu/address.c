@@ -359,7 +359,7 @@ static void costs(void)
 		printf("\nLaunch and wait of a small kernel: %.1f µs.\n", (gpu_now_us() - start) / 1e3);
 }
 
-/* Keep the context, and so the device awake, until nobody holds the other end of standard input. */
+/* Keep the context, and with it the device awake, until the other end of standard input is closed. */
 static int hold(void)
 {
 	char byte;

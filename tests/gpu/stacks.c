@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.c - to be preloaded: whoever sends the process signal 32 gets the stacks of all its threads on its standard
- * error. That is the one signal that no thread can have blocked: libc leaves it, its own for pthread_cancel(), out of
- * every mask, those of threads that block all signals included. A program that has cancelled a thread has lost this.
+ * stacks.c - to be preloaded: a process that gets signal 32 writes the stacks of all its threads to its standard error.
+ * No thread can have blocked that signal: libc keeps it, its own for pthread_cancel(), out of every mask, even of
+ * threads that block all signals. After a program has cancelled a thread, this does not work.
  *
  * For programs that hang: nothing here needs a lock or the heap.
  */

@@ -67,7 +67,8 @@ static void launch(bool many, CUdeviceptr p)
 		 "cuLaunchKernel");
 }
 
-/* Nanoseconds of each, the end of the last not waited for: so many that the driver's queue is not what is measured. */
+/* Nanoseconds of each, without a wait for the end of the last. N is large, so that the driver's queue is not
+ * measured. */
 static void launches(const char *name, bool many, size_t reads)
 {
 	double best = 1e300;

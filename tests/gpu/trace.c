@@ -37,7 +37,7 @@ __asm__(
 	"	.balign 32\n"
 	"	.set slot, slot + 1\n"
 	".endr\n"
-	/* dlsym() looks at who calls it, so that the real one is jumped to, not called. */
+	/* dlsym() checks its caller, so this jumps to the real function, and does not call it. */
 	".globl dlsym\n"
 	".type dlsym, @function\n"
 	"dlsym:\n"

@@ -89,7 +89,7 @@ static void aio_rows(void)
 	}
 }
 
-/* What is refused, at once or later. */
+/* Requests that are refused, immediately or later. */
 static void aio_refused(void)
 {
 	struct aiocb cb;
@@ -161,7 +161,7 @@ static void aio_cancelled(void)
 	fclose(file);
 }
 
-/* An aiocb that is used again, though nobody asked for its result. */
+/* An aiocb that is reused before its result was asked for. */
 static void aio_again(void)
 {
 	struct aiocb cb;
@@ -244,7 +244,7 @@ static void aio_list(void)
 	}
 }
 
-/* Reads from a pipe wait until somebody writes. */
+/* Reads from a pipe wait until a thread writes. */
 
 static _Atomic unsigned n_waiting;
 

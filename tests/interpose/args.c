@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * args.c - paths and small structures in shared memory. A row is a call: made with its arguments in ordinary
- * memory, and with the same bytes in shared memory that only the accelerator has, both in the same surroundings,
- * it has one result, one errno, leaves the same bytes and the same files.
+ * args.c - paths and small structures in shared memory. A row is a call. It is made with its arguments in ordinary
+ * memory, and with the same bytes in shared memory that only the accelerator has, both in the same surroundings. Both
+ * calls must have the same result and errno, and leave the same bytes and the same files.
  */
 #include "surroundings.h"
 
@@ -44,7 +44,7 @@
 
 #define N_ARGS 6
 #define LARGEST 1024		/* bytes of one argument */
-#define GUARD 16		/* bytes around it that nobody may touch */
+#define GUARD 16		/* bytes around it that no call may touch */
 
 struct arg {
 	enum { VALUE, VARIABLE, TEXT, BYTES, BAD } kind;
@@ -622,7 +622,7 @@ static void take_user1(void)
 	sigtimedwait(&user1, NULL, &(struct timespec){ 0, 0 });
 }
 
-/* -1, which is in nobody's way, where the system has none. */
+/* -1, which hinders no other process, if the system has none. */
 static void make_ipc(void)
 {
 	messages = msgget(IPC_PRIVATE, 0600);

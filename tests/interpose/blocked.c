@@ -276,10 +276,8 @@ static void jumped(void)
 	}
 }
 
-/*
- * The backend says what it does on a stderr that nobody reads: each line is a SIGPIPE for its thread, in the midst of
- * the library, which blocks it. So a handler runs where the library lets it for the first time after that.
- */
+/* The backend writes what it does to a stderr that is never read: each line raises SIGPIPE in its thread, inside the
+ * library, which blocks it. So a handler runs where the library first permits it after that. */
 static void trace(void)
 {
 	int ends[2];
@@ -513,7 +511,8 @@ static void nested(void)
 	verify();
 }
 
-/* The object goes while somebody waits for input into it: the program's mistake, but not our end. */
+/* The object is freed while a thread waits for input into it: the program's mistake, but the library must survive
+ * it. */
 static void freed(void)
 {
 	struct receiver r;
@@ -531,7 +530,7 @@ static void freed(void)
 	verify();
 }
 
-/* More of them at once than fit into what is set aside first. */
+/* More of them at the same time than the room that is reserved first. */
 static void many(void)
 {
 	enum { MANY = 400 };

@@ -306,7 +306,7 @@ static void refused(void)
 	find_own();
 	CHECK_EQ(n_own, n);
 	check_works();
-	/* Whoever wants such a number has it. */
+	/* A program that asks for such a number gets it. */
 	for (int i = 0; i < n_own; i++) {
 		CHECK_EQ(i & 1 ? dup2(file, own[i]) : dup3(file, own[i], O_CLOEXEC), own[i]);
 		flags = fcntl(own[i], F_GETFD);
@@ -373,7 +373,7 @@ static void *close_one(void *fd)
 	return NULL;
 }
 
-/* A thread can be cancelled in close(), whoever's it is. */
+/* A thread can be cancelled in close(), also of another thread's descriptor. */
 static void cancelled(void)
 {
 	int file = memfd_create("mine", 0);

@@ -62,7 +62,7 @@ static inline void same_on_cpu(void)
 			FAIL("%s: byte %zu is %u, not %u", doing, i, shared[i], plain[i]);
 }
 
-/* The bytes are the same for the CPU and for the device, whoever looks first. */
+/* The bytes are the same for the CPU and for the device, whichever reads first. */
 static inline void same_bytes(bool device_first)
 {
 	if (!device_first)

@@ -391,7 +391,7 @@ static void process_vm(void)
 	CHECK_EQ(status, 0);
 }
 
-/* What a pipe has been lent it keeps, whoever has the memory next. */
+/* A pipe keeps the bytes that were lent to it, also if the memory is reused. */
 static void lent(void)
 {
 	static const size_t sizes[] = { PAGE, 60000, (size_t)4 << 20 };

@@ -156,7 +156,7 @@ static void leave_100(int flags)
 		if (i % 10 == 0)
 			shut();
 	}
-	/* Where nobody puts the mask right, it stays as the handler had it. */
+	/* If nothing restores the mask, it stays as the handler had it. */
 	action.sa_handler = on_left_blocked;
 	action.sa_flags |= SA_NODEFER;
 	CHECK(!sigaction(SIGSEGV, &action, NULL));
@@ -564,7 +564,7 @@ static void *interrupt(void *unused)
 	return NULL;
 }
 
-/* It goes on where the handler's action says so. */
+/* It continues where the handler's action says. */
 static void restarts(void)
 {
 	struct sigaction action = { .sa_handler = on_segv };

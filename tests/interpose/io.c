@@ -309,7 +309,7 @@ static void at_edge(ssize_t at)
 				same_ends(row->kind, ends, model);
 				close_ends(ends);
 				close_ends(model);
-				/* What a call that failed has left in its buffer, nobody knows. */
+				/* The contents of a buffer after a failed call are unknown. */
 				for (size_t i = (size_t)from; n < 0 && i < size_of_one; i++)
 					*(volatile unsigned char *)(one + i) = other[i];
 				increment(one);

@@ -109,7 +109,8 @@ __attribute__((noinline)) static void wild_load(void)
 #endif
 }
 
-/* As V8 looks at faults: with the signal open; the mask is put back, and the program goes on behind. */
+/* As V8 checks faults: with the signal open; the handler restores the mask, and the program continues after the
+ * access. */
 static void look(int sig, siginfo_t *info, void *context)
 {
 	sigset_t mask, old;

@@ -104,7 +104,7 @@ static __attribute__((noinline)) void run_left(void (*call)(void))
 	CHECK(gone);
 }
 
-/* ---- who sends the signal: once the thread sleeps */
+/* ---- the sender of the signal: once the thread sleeps */
 
 struct sender {
 	pid_t tid;
@@ -301,7 +301,7 @@ static void open_all(void)
 	CHECK(!pipe(ends) && !pipe(bytes) && !socketpair(AF_UNIX, SOCK_DGRAM, 0, packets));
 	stream = fdopen(bytes[0], "r");
 	CHECK(stream);
-	/* Where the system has none of these, the calls fail at once. */
+	/* If the system has none of these, the calls fail immediately. */
 	queue = msgget(IPC_PRIVATE, 0600);
 	snprintf(name, sizeof(name), "/left-%d", (int)getpid());
 	messages = mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, &attributes);
@@ -477,7 +477,7 @@ static void others(void)
 		}
 }
 
-/* ---- not left: a handler on either stack, and other contexts, while the call goes on */
+/* ---- not left: a handler on either stack, and other contexts, while the call continues */
 
 #define STACK ((size_t)256 << 10)
 

@@ -22,7 +22,7 @@
 static sigjmp_buf out;
 static volatile int n_faults, fault_code;
 static char *volatile fault_address;
-static volatile bool opens;	/* the handler gives the page its permissions back, and the access goes on */
+static volatile bool opens;	/* the handler restores the page's permissions, and the access continues */
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {

@@ -528,7 +528,7 @@ static void fill_range(volatile unsigned *p)
 	fill((void *)p, 1, range);
 }
 
-/* A range of which a part is nobody's. */
+/* A range with a part that belongs to no object. */
 static void faults(void *p, size_t n)
 {
 	void (*const touch[])(volatile unsigned *) = { write_range, read_range, fill_range };

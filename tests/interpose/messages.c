@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* None is lost, whatever the state of the blocks it goes to. */
+/* No byte is lost, whatever the state of its block. */
 static void datagrams(void)
 {
 	struct ends ends, model;

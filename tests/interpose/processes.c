@@ -691,7 +691,7 @@ static void gets_orphans(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 4);
 	close(ends[0]);
 	no_child();
-	/* Two wait for one: the other learns that there is none. */
+	/* Two threads wait for one child: one of them gets the error that there is no child. */
 	CHECK(!pipe(ends));
 	child = fork();
 	if (!child) {

@@ -45,7 +45,7 @@ static void test_looked_up(void)
 	bring(INVALID);
 	CHECK(((mover *)dlsym(libc, "memcpy"))(plain, shared, SIZE) == plain);
 	compare(false);
-	/* Libc's own, where nothing is wrapped; and errors are told as ever. */
+	/* Libc's own functions, without wrappers; errors are reported as always. */
 	CHECK(dlsym(libc, "gnu_get_libc_version") == dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
 	CHECK(!dlsym(libc, "no_such_function"));
 	error = dlerror();

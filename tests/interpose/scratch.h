@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static unsigned *other;			/* an object nobody reads or writes but kernels */
+static unsigned *other;			/* an object that only kernels read or write */
 
 static inline void set_up(void)
 {

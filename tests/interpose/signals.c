@@ -293,7 +293,7 @@ static void get_twice(void)
 	note(0xb10d);
 }
 
-/* Signals that somebody sends. */
+/* Signals that another thread sends. */
 static void sent(void)
 {
 	prepare();
@@ -400,7 +400,7 @@ static void on_hold(int sig)
 	note_mask();
 }
 
-/* What a handler blocks is so until it returns; to find that out nobody has to ask for the mask. */
+/* A mask that a handler sets stays until it returns; the library knows that without a query of the mask. */
 static void hold_in_handler(void)
 {
 	struct sigaction action = { .sa_handler = on_hold };
@@ -615,7 +615,7 @@ static void on_hold_open(int sig)
 	note_mask();
 }
 
-/* Nothing tells that its return restores a mask; and who makes the system call tells nobody. */
+/* Nothing reports that its return restores a mask, nor that it makes the system call. */
 static void restored(void)
 {
 	struct sigaction action = { .sa_handler = on_hold_open, .sa_flags = SA_NODEFER };
@@ -727,7 +727,7 @@ static void on_unwind(int sig)
 	note(found);
 }
 
-/* Who walks the stack from a handler finds what was interrupted. */
+/* A handler that walks the stack finds the interrupted function. */
 __attribute__((noinline)) static void unwound(void)
 {
 	struct sigaction action = { .sa_handler = on_unwind };
@@ -780,7 +780,8 @@ static void insist(void)
 	started = was;
 }
 
-/* It is what another action finds, who forwards to it, and it to who was there before both: that is the library. */
+/* It is the action that another action finds. That one forwards to it, and it forwards to the action before both: the
+ * library's. */
 static void circle(void)
 {
 	struct sigaction action = { .sa_sigaction = on_host_again, .sa_flags = SA_SIGINFO };

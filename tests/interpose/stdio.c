@@ -159,7 +159,7 @@ static void fread_partial_item(void)
 		}
 }
 
-/* No file and no memory has so much: libc's answer is as good as it is. */
+/* No file and no memory is that large: libc's answer is accepted. */
 static void fread_overflow(void)
 {
 	struct outcome got, want;
@@ -258,7 +258,7 @@ static void pipe_fread(void)
 	}
 }
 
-/* The stream is nobody's afterwards, and what came before counts no more than libc says: nothing. */
+/* The stream belongs to no thread afterwards, and earlier input counts as libc says: as nothing. */
 static void fread_cancelled(void)
 {
 	set_up();
@@ -385,7 +385,7 @@ static void puts_rows(void)
 	write_rows(writers + 4, writers + 5);
 }
 
-/* A stream nobody can write to. */
+/* A stream that cannot be written to. */
 static void fwrite_full(void)
 {
 	set_up();

@@ -32,7 +32,7 @@
 enum { FILE_FD = 100, DIR_FD, OTHER_FD, READ_FD, WRITE_FD, SERVER_FD, CLIENT_FD, SPARE_FD, EPOLL_FD, INOTIFY_FD,
        TIMER_FD, FANOTIFY_FD, QUEUE_FD, ROOT_FD, PTY_FD, TTY_FD, N_FDS };
 
-#define WHEN 1000000000		/* a time of files that nobody else gives them */
+#define WHEN 1000000000		/* a time that only this test gives to files */
 
 static char root[64], queue[32], other_queue[32], host[HOST_NAME_MAX], domain[HOST_NAME_MAX];
 static bool kept[FILE_FD];	/* descriptors that were open before the first call */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * bench.c - a kernel that does nothing, and does not say what it does with its argument; one that does nothing but
- * store a byte to each page of two arrays; and one that takes as long as it is told to.
- */
+/* bench.c - a kernel that does nothing, without declared access; one that only stores a byte to each page of two
+ * arrays; and one that takes a given time. */
 #include <adsm_kernel.h>
 
 ADSM_KERNEL(nothing, ADSM_PTR(char, p))

@@ -36,7 +36,7 @@ ADSM_KERNEL(store, ADSM_IN(unsigned, before), ADSM_IN(unsigned, p), ADSM_IN(unsi
 	}
 }
 
-/* In which process each block runs, and how often. */
+/* The process in which each block runs, and the number of its runs. */
 ADSM_KERNEL(where, ADSM_OUT(int, processes), ADSM_INOUT(unsigned, runs))
 {
 	ADSM_THREADS {
@@ -63,7 +63,7 @@ ADSM_KERNEL(copy_sum, ADSM_IN(unsigned, sum), ADSM_OUT(unsigned, to))
 	}
 }
 
-/* Block b of B adds one to elements b, b + B, … of n, which lie so many bytes apart. */
+/* Block b of B adds one to elements b, b + B, … of n. @stride is the distance of elements in bytes. */
 ADSM_KERNEL(add_bytes, ADSM_INOUT(unsigned char, p), ADSM_VAL(unsigned, n), ADSM_VAL(unsigned, stride))
 {
 	ADSM_THREADS {

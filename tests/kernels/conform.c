@@ -201,7 +201,7 @@ ADSM_KERNEL(is_null, ADSM_IN(unsigned, p), ADSM_OUT(unsigned, out))
 	}
 }
 
-/* Which thread of which block wrote a word, in three dimensions. */
+/* The thread and the block that wrote a word, in three dimensions. */
 ADSM_KERNEL(places, ADSM_OUT(unsigned, out))
 {
 	ADSM_THREADS {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crash.c - a kernel that stores wherever it is told; with debug information. */
+/* crash.c - a kernel that stores to any address; with debug information. */
 #include <adsm_kernel.h>
 
 ADSM_KERNEL(crash, ADSM_PTR(int, p), ADSM_VAL(unsigned, index))

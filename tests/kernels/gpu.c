@@ -12,7 +12,7 @@ ADSM_KERNEL(increment, ADSM_INOUT(unsigned, words), ADSM_VAL(unsigned, n))
 	}
 }
 
-/* Adds 1 when about so many nanoseconds are over. */
+/* Adds 1 after about that number of nanoseconds. */
 ADSM_KERNEL(late, ADSM_INOUT(unsigned, words), ADSM_VAL(unsigned long, ns))
 {
 	ADSM_THREADS {

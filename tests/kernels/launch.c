@@ -29,7 +29,7 @@ ADSM_KERNEL(sum, ADSM_OUT(unsigned, out), ADSM_CONST(unsigned, words), ADSM_VAL(
 	}
 }
 
-/* x = 2 * x + 1, by one thread: shows in which order launches ran. */
+/* x = 2 * x + 1, by one thread: shows the order of launches. */
 ADSM_KERNEL(twice, ADSM_INOUT(unsigned, x))
 {
 	ADSM_THREADS {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of which it is known what a cluster's nodes write. */
+/* Kernels with known writes on a cluster's nodes. */
 #include <adsm_kernel.h>
 
 #define PAGE 1024			/* words */
 
-/* Each block writes a page of its own, and nobody writes b. */
+/* Each block writes a page of its own, and no block writes b. */
 ADSM_KERNEL(own, ADSM_INOUT(unsigned, a), ADSM_INOUT(unsigned, b), ADSM_VAL(unsigned, never))
 {
 	ADSM_THREADS {

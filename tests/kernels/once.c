@@ -54,7 +54,8 @@ ADSM_KERNEL(chain, ADSM_ONCE(int, units))
 	ADSM_SET(units, ADSM_BLOCK_X);
 }
 
-/* All wait for the last block, which is on its way for so many additions: such as begins only where others run it. */
+/* All wait for the last block, which computes that number of additions first. It begins only if other threads run
+ * it. */
 ADSM_KERNEL(wait_for_last, ADSM_ONCE(unsigned, units), ADSM_VAL(unsigned, additions))
 {
 	int last = ADSM_GRID_DIM_X - 1;
@@ -167,7 +168,7 @@ ADSM_KERNEL(crash_after, ADSM_ONCE_IN(int, trigger), ADSM_VAL(int, unit), ADSM_O
 
 #ifdef ADSM_TASKS
 
-/* Unit u of @to is that of @from and the one before: of another worker, who waits for it. All of them are counted. */
+/* Unit u of @to is unit u of @from plus unit u - 1 of @to, which another worker sets. All units are counted. */
 ADSM_TASK(relay, ADSM_ONCE_IN(int, from), ADSM_ONCE(int, to), ADSM_VAL(int, n), ADSM_INOUT(int, counted))
 {
 	int done = 0;
@@ -187,9 +188,9 @@ ADSM_TASK(relay, ADSM_ONCE_IN(int, from), ADSM_ONCE(int, to), ADSM_VAL(int, n), 
 }
 
 /*
- * Worker 0 waits for unit 0 with lock 5; worker 1 does as it is told; worker 2 waits for lock 5, the others at the
- * barrier. @what: 0: it waits for unit 1; 1: it gives back a lock that it has not; 2: it sets a unit twice; 3: it
- * passes a lock to and fro with worker 2, and then sets unit 0.
+ * Worker 0 waits for unit 0 with lock 5. Worker 1 does what @what says. Worker 2 waits for lock 5, the others at the
+ * barrier. @what: 0: wait for unit 1; 1: release a lock that it does not hold; 2: set a unit twice; 3: pass a lock to
+ * and fro with worker 2, and then set unit 0.
  */
 ADSM_TASK(stand, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, n_rounds))
 {

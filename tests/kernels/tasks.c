@@ -97,7 +97,7 @@ ADSM_TASK(transfer, ADSM_INOUT(int, accounts), ADSM_VAL(int, n), ADSM_VAL(int, n
 	}
 }
 
-/* The first makes memory that all write, and the last gives it back, whoever reads it meanwhile. */
+/* The first worker allocates memory that all write. The last one frees it, also if others still read it. */
 ADSM_TASK(memory, ADSM_INOUT(int, total), ADSM_INOUT(unsigned long, where))
 {
 	ADSM_SPACE_GLOBAL int *shared;
@@ -120,7 +120,7 @@ ADSM_TASK(memory, ADSM_INOUT(int, total), ADSM_INOUT(unsigned long, where))
 	}
 }
 
-/* All have blocks at once, of many sizes, again and again; none is another one's, too. */
+/* All have blocks at the same time, of many sizes, again and again; no block belongs to two workers. */
 ADSM_TASK(blocks, ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
 {
 	ADSM_SPACE_GLOBAL int *blocks[3];
@@ -228,7 +228,7 @@ ADSM_TASK(again, ADSM_INOUT(unsigned long, where), ADSM_INOUT(int, total))
 		ADSM_TASK_FREE(p);
 }
 
-/* ---- what goes wrong: @who does it */
+/* ---- errors: worker @who makes them */
 
 ADSM_TASK(ends_with_lock, ADSM_VAL(int, who))
 {
@@ -273,7 +273,7 @@ ADSM_TASK(circle, ADSM_VAL(int, unused))
 	ADSM_LOCK((ADSM_WORKER + 1) % ADSM_N_WORKERS);
 }
 
-/* Who waits for a lock waits for who is at the barrier. */
+/* The holder of a lock waits at the barrier, and another worker waits for that lock. */
 ADSM_TASK(locks_at_barrier, ADSM_VAL(int, who))
 {
 	if (ADSM_WORKER == who)
@@ -314,7 +314,7 @@ ADSM_TASK(holds, ADSM_INOUT(volatile int, here), ADSM_VAL(int, n))
 	ADSM_UNLOCK(21);
 }
 
-/* The same where there is no memory that all see at once: the others come while it computes. */
+/* The same without memory that all see immediately: the others arrive while it computes. */
 ADSM_TASK(holds_on, ADSM_VAL(int, n))
 {
 	if (!ADSM_WORKER)

@@ -10,7 +10,7 @@
 #ifdef ADSM_TASKS
 typedef ADSM_SPACE_GLOBAL signed char *bytes;
 
-/* A cell: where it is, and of which type. Numbers are such as all types hold. */
+/* A cell: its place and its type. All types can hold its numbers. */
 #define AS(type) ((ADSM_SPACE_GLOBAL type *)(memory + (cell & RANDOM_OFFSET)))
 
 ADSM_FUNCTION int get(bytes memory, int cell)
@@ -103,10 +103,8 @@ ADSM_FUNCTION void is_wrong(ADSM_SPACE_GLOBAL int *wrong, int is)
 }
 #endif
 
-/*
- * Release order: what was written before a lock was given back, on the page of the flag and on others, is seen by who
- * takes it after; each worker passes it on to the next, round by round, with its own part added.
- */
+/* Release order: what was written before a release of a lock, on the flag's page and on others, is visible to the next
+ * holder. Each worker passes it on to the next, round by round, with its own part added. */
 ADSM_TASK(release_order, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
 {
 	for (int i = 0; i < n_rounds; i++) {
@@ -148,7 +146,7 @@ ADSM_TASK(stale_read, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(in
 	}
 }
 
-/* Workers that write to the same line, a byte each: nobody's is lost. The first reads all of them. */
+/* Workers that write to the same line, a byte each: no byte is lost. The first worker reads all of them. */
 ADSM_TASK(one_line, ADSM_INOUT(char, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
 {
 	for (int i = 0; i < n_rounds; i++) {
@@ -186,10 +184,8 @@ ADSM_TASK(eviction, ADSM_INOUT(int, a), ADSM_VAL(int, n), ADSM_VAL(int, stride),
 		is_wrong(wrong, ADSM_READ(&a[i * stride]) != ADSM_N_WORKERS * ADSM_N_WORKERS);
 }
 
-/*
- * Nobody starves: all go on with the lock until so many have had it, and until each of them has had it often enough.
- * Who is left out for ever keeps the task from its end.
- */
+/* No worker starves: all take the lock until the total and each worker's share are reached. If one never gets the lock,
+ * the task does not end. */
 ADSM_TASK(fairness, ADSM_INOUT(int, got), ADSM_VAL(int, n_acquires), ADSM_VAL(int, n_each))
 {
 	int mine = 0, over;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Every second piece of so many bytes. */
+/* Every second piece of that number of bytes. */
 static size_t piece(void)
 {
 	return run.n < 1000 ? 1 : run.n / 100;

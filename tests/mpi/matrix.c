@@ -51,7 +51,8 @@ static unsigned char *make(size_t n, int seed, enum state state)
 	return object;
 }
 
-/* Every byte of it: @want in the middle, where that has come, and the pattern of @seed around. @plus: so much more. */
+/* Every byte of it: @want in the middle, if that has come, and the pattern of @seed around. @plus: added to each
+ * byte. */
 static void check(const char *what, const unsigned char *object, size_t room, size_t n, int seed, want_function *want,
 		  unsigned plus)
 {

@@ -22,7 +22,8 @@ struct run {
 	size_t n, pad;			/* bytes that each rank sends, and that are around them */
 	int state;
 	unsigned char *out, *in;	/* not aligned; with `many`, the second has room for n bytes of each rank */
-	/* Set by the operation: so many bytes have come, and which; out_want: where it received in place. */
+	/* Set by the operation: the number of bytes that came, and which; out_want: the result of a receive in
+	 * place. */
 	size_t got;
 	want_function *want, *out_want;
 };

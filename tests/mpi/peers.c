@@ -96,7 +96,7 @@ static int other(const char *what, pid_t pid, char *p)
 		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), -1);
 		CHECKF(errno == ESRCH || errno == EFAULT, "%d", errno);
 	} else if (!strcmp(what, "reset")) {
-		/* As the kernel has it where nobody answers. */
+		/* As the kernel does if no process answers. */
 		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), -1);
 		CHECK_EQ(errno, EFAULT);
 		CHECK_EQ(process_vm_writev(pid, &here, 1, &there, 1, 0), -1);
@@ -180,7 +180,7 @@ static void owner_dies(void)
 	end(asks);
 }
 
-/* One that goes on, but its library does not: it leaves questions unread, and reports of bytes that were moved, too. */
+/* A process that continues without its library: it leaves requests unread, and reports of moved bytes, too. */
 static void owner_resets(void)
 {
 	char *p;
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 	held = start("hold", getpid(), p);
 	CHECK_EQ(waitpid(held, &status, WUNTRACED), held);
 	CHECK(WIFSTOPPED(status));
-	/* What was left behind ends by itself; who asks later waits until then. */
+	/* What was left behind ends by itself; later requests wait until then. */
 	kill(held, SIGKILL);
 	CHECK_EQ(waitpid(held, &status, 0), held);
 	CHECK_OK(adsmMemset(p, 1, SIZE));

@@ -156,7 +156,7 @@ void op_cancel(void)
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* A send that nobody waits for: the answer tells that it has ended. */
+/* A send that is never waited for: the answer shows that it has ended. */
 void op_freed(void)
 {
 	MPI_Request request;

@@ -140,7 +140,7 @@ static void waiters(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* Blocked threads use no processor, however long it takes: here so long as this one computes for a while. */
+/* Blocked threads use no processor, however long they wait: here while this thread computes. */
 static void idle(void)
 {
 	enum { READERS = 8 };
@@ -230,7 +230,7 @@ static void *look_at_page(void *arg)
 	return NULL;
 }
 
-/* All units but @missing are set: nobody sees anything of @page, which has some bytes of it. */
+/* All units but @missing are set: no thread sees anything of @page, which has some of its bytes. */
 static void look_with_missing(adsmOnce *once, size_t missing, size_t page, int fd)
 {
 	struct look look = { .page = (const volatile char *)once->address + page * PAGE, .fd = fd };
@@ -491,7 +491,7 @@ static void set_in_handler(int sig)
 
 static void *(*wait_below)(void *);
 
-/* With a stack for handlers that lies above the frames of who waits. */
+/* With a stack for handlers above the frames of the waiting threads. */
 static void *with_stack(void *arg)
 {
 	char above[64 << 10];
@@ -629,7 +629,7 @@ static void wait_in_context(void)
 	turns.got[i] += get(turns.once, i + N_CONTEXTS);
 }
 
-/* Until so many wait, and one of them for @unit. */
+/* Until that number of threads wait, one of them for @unit. */
 static void until_waiting_for(int n, size_t unit)
 {
 	adsmOnceWaiter waiters[N_CONTEXTS];
@@ -680,7 +680,7 @@ static void contexts(void)
 		until_waiting(n + 1, NULL);
 		CHECK(!pthread_kill(thread, SIGUSR2));
 	}
-	/* Each goes on, sees its first unit, and is switched away from in the wait for its second. */
+	/* Each continues, sees its first unit, and is switched away from in the wait for its second. */
 	for (size_t i = 0; i < N_CONTEXTS; i++) {
 		put(turns.once, i, 10 * (uint32_t)i);
 		until_waiting_for(N_CONTEXTS, i + N_CONTEXTS);
@@ -745,7 +745,7 @@ static void forks(void)
 	CHECK_OK(adsmOnceFree(reader.once));
 }
 
-/* ---- many at once */
+/* ---- many at the same time */
 
 enum { SETTERS = 4 };
 
@@ -771,7 +771,7 @@ static void *set_all(void *arg)
 	return NULL;
 }
 
-/* Of those who set a unit one is told that it did. */
+/* Of several threads that set a unit, one gets the answer that it did. */
 static void races(void)
 {
 	const size_t n = 100000;
@@ -800,7 +800,7 @@ struct work {
 	uint64_t n_gets;
 };
 
-/* A unit's value is made of those of units before it: so nobody waits for ever, whoever comes first. */
+/* A unit's value depends on earlier units: so no thread waits forever, whatever the order. */
 static uint32_t value_of(size_t unit, uint64_t *state, const adsmOnce *once, const uint32_t *oracle)
 {
 	uint32_t value = (uint32_t)unit * 2654435761u + 1;
@@ -859,7 +859,7 @@ static void random_units(void)
 	}
 }
 
-/* For who looks at it from outside: a wait without an end, which a handler of a signal might bring. */
+/* For a check from outside: a wait without an end, which a signal handler could bring. */
 static void stuck(void)
 {
 	struct sigaction action = { .sa_handler = set_in_handler };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * devices.c - write-once objects among kernels of two devices and threads of the program, all at once: pipelines,
- * random units against an oracle, where the bytes are, devices that are lost, deadlocks.
- */
+/* devices.c - write-once objects among kernels of two devices and threads of the program, all at the same time:
+ * pipelines, random units against an oracle, where the bytes are, lost devices, deadlocks. */
 #include "once.h"
 #include "random.h"
 #include "../sanitizers.h"
@@ -421,10 +419,8 @@ static void *expect_lost(void *arg)
 	return NULL;
 }
 
-/*
- * A device ends while a thread, and a kernel of the other device, wait for what it was to set, and another thread for
- * what that kernel was to. What is set can be read, and what nobody has set can still be.
- */
+/* A device ends while a thread, and a kernel of the other device, wait for units that it was to set, and another thread
+ * waits for that kernel's units. Units that are set can be read; those that are not set can still be set. */
 static void lost(void)
 {
 	adsmDim one = adsmDim3(1, 1, 1);
@@ -482,7 +478,7 @@ static void lost(void)
 	restart();
 }
 
-/* ---- what nobody is left to set */
+/* ---- units that no thread is left to set */
 
 static void *expect_deadlock(void *arg)
 {

@@ -56,7 +56,7 @@ static size_t pages(size_t size)
 	return (size + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* The scan's five vectors: a byte for each unit beside the data, and one table for all who sleep. */
+/* The scan's five vectors: a byte for each unit beside the data, and one table for all waiting threads. */
 static void vectors(void)
 {
 	static const size_t counts[] = { 1, 50, 1000, 100000 }, units[] = { 1024, 1024, 4, 4, 1024 };
@@ -103,7 +103,7 @@ static void *wait_for_all(void *arg)
 	return NULL;
 }
 
-/* Those who sleep take nothing of the objects, and nothing that grows. */
+/* Waiting threads take no room of the objects, and none that grows. */
 static void sleepers(void)
 {
 	enum { N = 60 };

@@ -139,7 +139,7 @@ static void order(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* ---- random units: threads and the nodes, of which each unit needs any of all before it */
+/* ---- random units: threads and nodes; each unit needs some of those before it */
 
 enum { WORKERS = 3, PARTS = WORKERS + 1 };
 
@@ -234,7 +234,8 @@ static void fill(adsmOnce *once, size_t unit, int value)
 	CHECK_OK(adsmOnceSet(once, unit));
 }
 
-/* Who waits is named, with its node. Calls of other kernels, and what else nodes are asked for, are not in the way. */
+/* The waiting thread is named, with its node. Calls of other kernels, and other requests to nodes, do not disturb
+ * that. */
 static void blocked(void)
 {
 	const size_t n = 2 * n_nodes;
@@ -278,7 +279,7 @@ static void slow(void)
 	CHECK_OK(adsmOnceFree(units));
 }
 
-/* ---- what nobody is left to set */
+/* ---- units that no thread is left to set */
 
 static void *expect_deadlock(void *arg)
 {
@@ -342,7 +343,7 @@ static void restart(void)
 	begin();
 }
 
-/* The last: somebody else has set it, which the node that sets it does not know. */
+/* The last: another node has set it, which the setting node does not know. */
 static void misuses(void)
 {
 	static const struct { int what, unit; const char *words[2]; } cases[] = {
@@ -464,7 +465,7 @@ int main(int argc, char **argv)
 		{ "large", large }, { "killed", killed },
 	};
 
-	/* Addresses are used again at once. */
+	/* Addresses are reused immediately. */
 	setenv("ADSM_KEEP", "0", 1);
 	n_nodes = (unsigned)atoi(getenv("ADSM_CLUSTER_NODES"));
 	CHECK_OK(adsmInit());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* once.h - what the tests of write-once objects share: cases by name, threads, and waiting for one who waits. */
+/* once.h - what the tests of write-once objects share: cases by name, threads, and waiting for a waiting thread. */
 #ifndef TEST_ONCE_H
 #define TEST_ONCE_H
 
@@ -23,7 +23,7 @@ struct test_case {
 	void (*run)(void);
 };
 
-/* Run the cases that are named, all if none is. */
+/* Run the named cases, or all if no name is given. */
 static inline void test_cases(const struct test_case *cases, size_t n, int argc, char **argv)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static inline adsmOnce *make(size_t count, size_t size)
 	return once;
 }
 
-/* Until so many wait; what the library says of the first is in *ret. */
+/* Until that number of threads wait; *ret describes the first. */
 static inline void until_waiting(int n, adsmOnceWaiter *ret)
 {
 	adsmOnceWaiter waiter;

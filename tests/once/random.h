@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* random.h - units that each need any of those before, made by threads and kernels at once, against an oracle. */
+/* random.h - units that each need some of those before, set by threads and kernels at the same time, against an
+ * oracle. */
 #ifndef TEST_ONCE_RANDOM_H
 #define TEST_ONCE_RANDOM_H
 

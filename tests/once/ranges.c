@@ -31,7 +31,7 @@ static void fill(adsmOnce *once, size_t unit, int value)
 	CHECK_OK(adsmOnceSet(once, unit));
 }
 
-/* c = a + b + more, of so many units. */
+/* c = a + b + more, for that number of units. */
 static int add(adsmOnce *a, adsmOnce *b, adsmOnce *c, size_t first, size_t count, int more)
 {
 	const int n = (int)count * WORDS;
@@ -203,7 +203,8 @@ static void behind_a_kernel(void)
 	CHECK_OK(adsmModuleUnload(other));
 }
 
-/* Of the same device the later call never comes: who waits for it is told, and so is who waits for the first. */
+/* On the same device the later call never starts: threads that wait for it get an error, and so do those that wait for
+ * the first. */
 static void deadlock(void)
 {
 	adsmOnce *a = units(1), *b = units(1), *c = units(1);
@@ -230,7 +231,7 @@ static void *await_first(void *arg)
 	return NULL;
 }
 
-/* What a call has not set another one still can: who waits then is not told how that one has ended. */
+/* Units that a call has not set can still be set by another call: threads that wait then get no error of the first. */
 static void once_more(void)
 {
 	adsmOnce *a = units(1), *c = units(1);
@@ -248,7 +249,8 @@ static void once_more(void)
 	free_all((adsmOnce *[]){ a, c }, 2);
 }
 
-/* Where two calls were to set the same, and both have failed, or one that sets only a part is left, it is told. */
+/* If two calls were to set the same units, and both have failed, or only a part is left, waiting threads get an
+ * error. */
 static void both(void)
 {
 	adsmOnce *a = units(1), *b = units(1), *c = units(1), *d = units(3);
@@ -377,7 +379,7 @@ static void ends(void)
 	free_all((adsmOnce *[]){ a, c, d }, 3);
 }
 
-/* On the CPU's device only: it ends, and who waits for what the call was to set is told. */
+/* On the CPU's device only: it ends, and threads that wait for units of the call get an error. */
 static void crash(void)
 {
 	adsmOnce *a = units(1), *c = units(2);

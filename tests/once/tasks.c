@@ -90,7 +90,7 @@ static void works(void)
 		relay(workers[i]);
 }
 
-/* Who waits is named, and goes on. */
+/* The waiting thread is named, and continues. */
 static void waiters(void)
 {
 	adsmOnce *once = make(4, 4);
@@ -132,7 +132,8 @@ static void deadlock(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* Two devices, each of which waits for what the other would set. Then a call that a later one of its own would end. */
+/* Two devices, each of which waits for units that the other would set. Then a call that waits for a later call of its
+ * own device. */
 static void circles(void)
 {
 	adsmOnce *first = make(4, 4), *second = make(4, 4);
@@ -162,7 +163,7 @@ static void circles(void)
 	CHECK_OK(adsmOnceFree(second));
 }
 
-/* All of the program waits for the task, and some worker always goes on. */
+/* All threads of the program wait for the task, and some worker always continues. */
 static void no_deadlock(void)
 {
 	adsmOnce *once = make(4, 4);
@@ -205,7 +206,7 @@ static void threads_in_turns(void)
 	struct wait wait = { once, 0, 0 };
 	pthread_t threads[2], waiting = start(await_unit, &wait);
 
-	/* Several looks of who looks for deadlocks; where it takes one of them for one the wait fails. */
+	/* Several checks for deadlocks: if one of them wrongly finds a deadlock, the wait fails. */
 	turns.until = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + (test_full() ? 5000000000 : 700000000);
 	until_waiting(1, NULL);
 	for (int i = 0; i < 2; i++)
@@ -235,7 +236,7 @@ static void name(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* ---- a task that fails for another reason: who waits in it leaves, and who waits for it is told */
+/* ---- a task that fails for another reason: its waiting workers leave, and threads that wait for it get the error */
 
 static void fails(void)
 {

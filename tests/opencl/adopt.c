@@ -182,7 +182,7 @@ static void call(struct program *p)
 	const adsmDim grid = { N / GROUP, 1, 1 }, block = { GROUP, 1, 1 };
 	const struct array *now = &p->arrays[NOW], *next = &p->arrays[NEXT];
 
-	/* Both at once: the library's queue is in order. An address is where the array begins. */
+	/* Both at the same time: the library's queue is in order. An address is where the array begins. */
 	CHECK_OK(adsmCall(p->called_blend, grid, block, argument(now), argument(next), argument(&p->arrays[WEIGHTS]),
 			  adsmVal((cl_uint)0), adsmVal((cl_uint)N)));
 	CHECK_OK(adsmCall(p->called_fold, grid, block, argument(next), argument(&p->arrays[SUMS]),
@@ -580,7 +580,7 @@ static void device_only(void)
 	CHECK_OK(adsmShutdown());
 }
 
-/* Who allocates first, and then asks what the device is, may have objects that are no buffers. */
+/* A program that allocates first, and then asks for the device, may have objects that are not buffers. */
 static void too_late(void)
 {
 	const char *plan = getenv("TEST_OPENCL");

@@ -209,7 +209,7 @@ static void keeps_signals(size_t use)
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
 	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART }, now;
 
-	/* Whoever runs this may have had SIGHUP ignored, as nohup has it. */
+	/* This process may have inherited an ignored SIGHUP, as from nohup. */
 	signal(SIGHUP, SIG_DFL);
 	for (size_t i = 1; i < sizeof(signals) / sizeof(*signals); i++)
 		CHECK(!sigaction(signals[i], &action, NULL));
@@ -275,7 +275,7 @@ static void ends_by_signals(void)
 	}
 }
 
-/* What the driver has a handler for: a kernel that divides by zero goes on. */
+/* A signal that the driver has a handler for: a kernel that divides by zero continues. */
 static void kernel_divides(size_t unused)
 {
 	unsigned *p;
@@ -367,7 +367,7 @@ static void set_plan(const char *words)
 	set("opencl_cache", "off");
 }
 
-/* Whether a process in which a function's nth call fails noticed it. */
+/* Did a process notice the failure of a function's nth call? */
 static bool nth_fails(const char *function, unsigned nth)
 {
 	char words[128];
@@ -405,7 +405,7 @@ static void fail_allocations(void)
 	fail_each(FUNCTIONS("clCreateBuffer", "clCreateSubBuffer"), 6);
 }
 
-/* The first of these are those by which the device is measured. */
+/* The first of these measure the device. */
 static void fail_transfers(void)
 {
 	fail_each(FUNCTIONS("clEnqueueWriteBuffer", "clEnqueueReadBuffer"), 20);
@@ -549,7 +549,7 @@ static void lose(bool in_driver, unsigned nth)
 	after_loss(&w);
 }
 
-/* The driver's: for good, in this process. */
+/* The driver's: permanently, in this process. */
 static void lose_in_driver(size_t nth)
 {
 	lose(true, (unsigned)nth);
@@ -580,7 +580,7 @@ static void lost_in_wrapper(void)
 		in_process(lose_in_wrapper, nth);
 }
 
-/* A fill that nobody waits for fails: whoever comes next is told that the device is lost, not given old bytes. */
+/* A fill that is not waited for fails: the next access gets an error, because the device is lost, and no old bytes. */
 static void deferred_failed(void)
 {
 	unsigned value = 7, n = 0, *d;
@@ -589,7 +589,7 @@ static void deferred_failed(void)
 
 	need_device();
 	capture();
-	use_shim("event=clEnqueueFillBuffer:-5:6");	/* not those by which objects begin */
+	use_shim("event=clEnqueueFillBuffer:-5:6");	/* not those at the start of objects */
 	CHECK_OK(adsmInit());
 	create_work(&w);
 	catch_sigbus();

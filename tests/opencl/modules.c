@@ -61,7 +61,7 @@ static void source(void)
 	stop(three);
 }
 
-/* What the compiler says is told, however long it is. */
+/* The compiler's messages are reported, whatever their length. */
 static void build_failure(void)
 {
 	static const char broken[] = "__kernel void broken(__global int *p)\n{\n%s\tp[0] = the_last_one;\n}\n";
@@ -185,7 +185,7 @@ static void spirv(void)
 	stop(module);
 }
 
-/* A file is told by what is in it. */
+/* The contents of a file decide what it is. */
 static void file(void)
 {
 	static const char text[] = "#define SCALE 9\n";

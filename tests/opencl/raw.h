@@ -30,7 +30,7 @@ void raw_take(struct raw *raw);
 cl_program raw_program(const struct raw *raw, const char *source, const char *options);
 cl_kernel raw_kernel(cl_program program, const char *name);
 cl_mem raw_buffer(const struct raw *raw, size_t size);
-/* Bytes by which an address in a buffer has to be aligned to be one of its own. */
+/* The alignment of an address in a buffer that is to be an address of its own, in bytes. */
 size_t raw_align(const struct raw *raw);
 
 #endif

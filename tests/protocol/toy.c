@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * toy.c - a protocol from outside: it knows protocol.h alone, and is added as its program starts.
+ * toy.c - a protocol from outside: it includes protocol.h alone, and is added as its program starts.
  *
- * It is eager both ways: a block goes to the device as soon as the CPU writes another one, and a sync brings back all
- * that calls have written. Views stay closed until somebody looks.
+ * It is eager in both directions: a block is sent as soon as the CPU writes another one, and a sync fetches all that
+ * calls have written. Views stay closed until an access.
  */
 #include "protocol.h"
 

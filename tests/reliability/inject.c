@@ -2,9 +2,9 @@
 /*
  * inject.c - operations of the backend fail, the program repeats what failed, and nothing is lost.
  *
- * usage: inject PLAN [OPTION=VALUE…]. PLAN is "every" (each nth operation fails, n up to 50), the name of an
- * operation of ADSM_WRAP (only that one fails), or "unsafe": nothing fails, but no operation may be called in
- * the fault handler, and threads do the same work at once. Options as adsmOption() takes them.
+ * usage: inject PLAN [OPTION=VALUE…]. PLAN is "every" (each nth operation fails, n up to 50), the name of an operation
+ * of ADSM_WRAP (only that one fails), or "unsafe": nothing fails, but no operation may be called in the fault handler,
+ * and threads do the same work at the same time. Options as adsmOption() takes them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -160,7 +160,7 @@ static void free_thing(struct thing *thing)
 
 static const adsmDim grid = { (WORDS + 255) / 256, 1, 1 }, block = { 256, 1, 1 };
 
-/* Before a call is repeated the program mostly goes on writing: that must arrive, too. */
+/* Before a call is repeated the program usually continues to write: these writes must arrive, too. */
 static void increment(struct thing *thing, const char *name)
 {
 	unsigned tries = 0;
@@ -225,7 +225,7 @@ static void *work(void *seed)
 	struct thing a = new_thing(), b = new_thing(), c = new_thing();
 
 	for (unsigned round = 0; round < 4; round++) {
-		/* What other threads write while an unnamed call runs is lost where it is not seen. */
+		/* Writes of other threads while an unnamed call runs are lost if they are not detected. */
 		const char *any = batch && threaded ? "increment" : "increment_any";
 		unsigned value = (unsigned)(uintptr_t)seed * 1000 + round;
 

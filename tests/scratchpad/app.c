@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * app.c - a program whose calls go right, or wrong in a known way: app MODULE STEP... Each step is a call; where it
- * fails its sentence is written, and the program goes on with what it has.
- */
+/* app.c - a program whose calls succeed, or fail in a known way: app MODULE STEP... Each step is a call. If it fails,
+ * the program writes the error's sentence, and continues with the values that it has. */
 #include <adsm.h>
 #include <stdlib.h>
 
@@ -20,7 +18,7 @@ static adsmDim line(unsigned n)
 	return (adsmDim){ n, 1, 1 };
 }
 
-/* A call that may fail, and all that there is is as before. */
+/* A call that may fail; then everything is as before. */
 #define MAY_FAIL(name, ...) do { \
 	adsmKernel *kernel_ = adsmKernelGet(module, name); \
 	int ret_; \
@@ -51,7 +49,7 @@ static void scale(void)
 
 static void every_other(void)
 {
-	/* So many that the second core is called for, and has its half when the first one has not ended. */
+	/* That many blocks that the second core is used, too, and has its half before the first one has ended. */
 	const unsigned n = 40000;
 	unsigned char *bytes = adsmAlloc(n);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * code_app.c - a program with the kernels of code_kernels.c: code_app MODULE STEP... Each step's results are those of
- * ordinary calls; what fails is written with its sentence, and the program goes on.
- */
+/* code_app.c - a program with the kernels of code_kernels.c: code_app MODULE STEP... Each step's results equal those of
+ * ordinary calls. If a step fails, the program writes the error's sentence, and continues. */
 #include <adsm.h>
 #include <math.h>
 #include <stdlib.h>

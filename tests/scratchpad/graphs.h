@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graphs.h - functions in ten partitions of different sizes, each of which calls whom its node says. The image of
- * graphs.c has them in partitions; test_graphs.c includes this, too, and runs the same functions by ordinary calls.
+ * graphs.h - functions in ten partitions of different sizes; each calls the functions that its node lists. The image of
+ * graphs.c has them in partitions. test_graphs.c includes this file, too, and runs the same functions by ordinary
+ * calls.
  */
 #ifndef TEST_GRAPHS_H
 #define TEST_GRAPHS_H
@@ -18,7 +19,7 @@
 #define GRAPH_DECLARE(k) unsigned long graph_##k(const struct trace_node *node, unsigned long value);
 GRAPH_ALL(GRAPH_DECLARE)
 
-/* Instructions that all run, and of which none may be another's: the compiler cannot make a loop of them. */
+/* Instructions that all run, and that differ from each other: the compiler cannot make a loop of them. */
 #define GRAPH_STEP(k, i) value = (value ^ value >> 29) * 0x9e3779b97f4a7c15u + (k) * 1000003ul + (i);
 #define GRAPH_4(k, i) GRAPH_STEP(k, i) GRAPH_STEP(k, (i) + 1) GRAPH_STEP(k, (i) + 2) GRAPH_STEP(k, (i) + 3)
 #define GRAPH_16(k, i) GRAPH_4(k, i) GRAPH_4(k, (i) + 4) GRAPH_4(k, (i) + 8) GRAPH_4(k, (i) + 12)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of which it is known what they take of a core, or what is wrong with them. */
+/* Kernels with a known use of a core, or a known error. */
 #include <adsm_kernel.h>
 
 ADSM_KERNEL(scale, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(unsigned, n))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * overlays.c - code in partitions, compiled by adsmcc --image. 1 to 8: whoever calls whom in traces.h. From 9 on: what
- * a call between partitions must not touch.
- */
+/* overlays.c - code in partitions, compiled by adsmcc --image. 1 to 8: the calls of traces.h. From 9 on: what a call
+ * between partitions must not change. */
 #include <adsm_kernel.h>
 #include "overlays.h"
 

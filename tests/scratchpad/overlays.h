@@ -5,7 +5,7 @@
 
 #define TRACE_PARTITIONS 8
 
-/* Of a function in partition who + 1: whom it calls, in order, and how often it does all of that. */
+/* The calls of a function in partition who + 1: the callees, in order, and the number of repetitions of all of them. */
 struct trace_node {
 	unsigned who, times, n;
 	const struct trace_node *const *calls;

@@ -282,7 +282,7 @@ static void rooms(unsigned long size, int n, int expected)
 	CHECKF(a[0] == expected && a[1] == 3 * a[0] && !a[2], "%d of %lu bytes: %d, %d, %d", n, size, a[0], a[1], a[2]);
 }
 
-/* The device has 64 MiB, of which the objects here take little. */
+/* The device has 64 MiB. The objects here use little of it. */
 static void memory(void)
 {
 	int n;
@@ -345,7 +345,7 @@ static void *unregister(void *arg)
 	return NULL;
 }
 
-/* A kernel waits for a function, and somebody else for its end. */
+/* A kernel waits for a function, and another thread waits for the kernel's end. */
 static void unregistered(void)
 {
 	_Atomic bool gone = false;
@@ -376,10 +376,8 @@ static int wait_here(void *ctx, const void *in, size_t in_size, void *out, size_
 	return 0;
 }
 
-/*
- * The device goes while a kernel of its waits for the program, and the program in the function for that. The library
- * does not wait for it to stop, and whoever wants to know that it has returned unregisters it.
- */
+/* The device ends while one of its kernels waits for the program, and the program waits in the function. The library
+ * does not wait for the function to return; a program that needs to know that it has returned unregisters it. */
 static void lost(void)
 {
 	const unsigned long nowhere = 8;
@@ -442,7 +440,7 @@ static int leaves(const void *left, const void *right)
 	pthread_exit(NULL);
 }
 
-/* One that ends its thread: the call fails, and the device goes on. */
+/* A function that ends its thread: the call fails, and the device continues. */
 static int ends_thread(void *ctx, const void *in, size_t in_size, void *out, size_t out_size)
 {
 	const int how = *(const int *)ctx;

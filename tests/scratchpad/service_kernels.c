@@ -120,7 +120,7 @@ ADSM_KERNEL(print_on, ADSM_VAL(int, n))
 	}
 }
 
-/* Each index of [0, n) once, by whoever comes. */
+/* Each index of [0, n) once, by any thread. */
 ADSM_KERNEL(loop, ADSM_INOUT(int, counts), ADSM_INOUT(int, by), ADSM_VAL(int, n), ADSM_VAL(int, chunk),
 	    ADSM_VAL(unsigned, counter))
 {
@@ -243,7 +243,7 @@ ADSM_KERNEL(wait_and_crash, ADSM_PTR(int, a), ADSM_VAL(unsigned long, nowhere))
 			ADSM_NEXT(0, here);
 			ADSM_SERVICE("wait", (void *)0, 0, (void *)0, 0);
 		} else {
-			/* And then so long that the other one is certainly there, mostly. */
+			/* Then long enough that the other one is usually there. */
 			while (ADSM_NEXT(0, 1) < here + 1000000)
 				;
 			*(volatile int *)nowhere = a != 0;
@@ -251,7 +251,7 @@ ADSM_KERNEL(wait_and_crash, ADSM_PTR(int, a), ADSM_VAL(unsigned long, nowhere))
 	}
 }
 
-/* Until nobody serves it any more. */
+/* Until no thread serves it any more. */
 ADSM_KERNEL(until_gone, ADSM_INOUT(int, result))
 {
 	ADSM_THREADS {

@@ -246,7 +246,7 @@ static void access_direct(void)
 		old = expected == old ? (uint32_t)value : old;
 	}
 	memcpy(model.bytes + offset, &old, 4);
-	/* The memory itself has it at once. */
+	/* The memory itself has it immediately. */
 	CHECK(!memcmp(memory.bytes + offset, &old, 4));
 }
 
@@ -357,7 +357,8 @@ static void streams(bool full)
 		CHECK_EQ(core.cache->store.clock, (write + 1) * N);
 		CHECK_EQ(counts->bytes_out, write * 4 * N);
 		CHECK_EQ(counts->dma_out, write * N / 32);
-		/* Not the first of a page, and not the second of all, which nobody knew to be followed. */
+		/* Not the first of a page, and not the second of all, because the first did not show that a second
+		 * follows. */
 		CHECK_EQ(counts->dma_in, (write + 1) * N / 32);
 		CHECK_EQ(counts->ahead, ahead ? (write + 1) * (N / 32 - 8 * N / 8192 - 1) : 0);
 		adsm_core_destroy(&core);
@@ -479,7 +480,7 @@ static void *alternate(void *arg)
 		const void *args[] = { &number };
 
 		adsm_core_run(&mine, every_other, &block, args);
-		/* Both have the lines, and give them back at once. */
+		/* Both have the lines, and write them back immediately. */
 		pthread_barrier_wait(&both);
 		adsm_cache_flush(mine.cache);
 		pthread_barrier_wait(&both);

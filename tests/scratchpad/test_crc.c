@@ -40,7 +40,7 @@ static const struct adsm_copies_counts *counts_of(unsigned worker)
 	return &copies_of(worker)->counts;
 }
 
-/* Workers with room for so many pages each; all is 0. */
+/* Workers with room for that number of pages each; all bytes are 0. */
 static void start(uint32_t page_size, uint32_t n_pages, bool counted)
 {
 	const struct adsm_scratchpad_geometry geometry = { .size = (uint64_t)1 << 20 };
@@ -136,7 +136,7 @@ static void release(unsigned worker)
 
 /* ---- litmus tests */
 
-/* Two workers write one page at once; neither takes the other's for its own. */
+/* Two workers write one page at the same time; neither takes the other's bytes for its own. */
 static void two_writers(void)
 {
 	put(0, 0, 1);
@@ -152,7 +152,8 @@ static void two_writers(void)
 	CHECK(get(0, 4) == 2 && get(1, 0) == 1);
 }
 
-/* One that holds a page for reading writes to it when somebody else has changed it since: its twin is what it has. */
+/* A worker that holds a page for reading writes to it after another worker has changed it: the twin is the worker's
+ * copy. */
 static void upgrade_of_stale(void)
 {
 	CHECK_EQ(get(0, 0), 0);
@@ -315,7 +316,7 @@ static void pieces(void)
 		CHECK_AT(crc.spans[0].bytes[3 * page - 100 + i], i, 0xab);
 }
 
-/* A page of which only a part is anybody's, and another part somebody else's, for reading alone. */
+/* A page with a part that belongs to one object, and another part that belongs to another object, only for reading. */
 static void parts(void)
 {
 	static const uint32_t constants[4] = { 1, 2, 3, 4 };
@@ -370,7 +371,7 @@ static void false_sharing(void)
 	CHECK(counts_of(0)->given_up == 5 && counts_of(0)->shared_falsely == 5);
 	CHECK(counts_of(1)->given_up == 5 && counts_of(1)->shared_falsely == 5);
 	CHECK(crc.worst.n == 10 && crc.worst.address == BASE);
-	/* Because of the other one, whoever came last. */
+	/* Because of the other worker, in either order. */
 	CHECK(crc.worst.worker == 1 && crc.worst.writer == 0);
 	put(0, 0, 6);
 	CHECK_EQ(get(1, 0), 5);
@@ -379,7 +380,7 @@ static void false_sharing(void)
 	CHECK(counts_of(1)->given_up == 6 && counts_of(1)->shared_falsely == 5);
 }
 
-/* Two write neighbours: each uses what the other has changed, whoever came last. */
+/* Two workers write neighbouring bytes: each uses what the other has changed, in either order. */
 static void true_sharing(void)
 {
 	for (uint32_t round = 1; round <= 5; round++) {
@@ -452,7 +453,7 @@ static void random_access(unsigned worker, uint32_t lock)
 	       (unsigned long long)at);
 }
 
-/* Workers take locks, as many at once as they like, and touch only what those guard. */
+/* Workers take locks, any number at the same time, and touch only what these guard. */
 static void random_program(unsigned n_steps)
 {
 	int owner[LOCKS];

@@ -195,7 +195,7 @@ static void test_calls(int column)
 	CHECK_EQ(outside(5), 3 * 5 + 3 * 6 + 2 * 5 + 3 * 5 + (28 + 15 + 14 + 5) + 1 + 2 * 7 + 2 * 8);
 	CHECK_EQ(host_word, 7);
 	expect_same(partitions, log, column);
-	/* It has no stub, as nobody but a partition calls it. */
+	/* It has no stub, because only a partition calls it. */
 	CHECK(!adsm_partition_function(partitions, "fill"));
 	CHECK(!adsm_partition_function(partitions, "no such function"));
 	adsm_partition_destroy(partitions);
@@ -376,7 +376,7 @@ static void *read_image(const char *path, size_t *ret_size)
 
 int main(int argc, char **argv)
 {
-	/* An image in which functions are where adsmcc puts them: only what they give back is known. */
+	/* An image whose functions are where adsmcc puts them: only their results are known. */
 	const bool calls = argc > 2 && !strcmp(argv[1], "calls");
 	size_t size;
 	void *bytes = read_image(argv[argc - 1], &size);

@@ -195,7 +195,7 @@ static void step_return(void)
 	}
 	model_return(stack[depth].id, (int)stack[depth].buffer);
 	compare();
-	/* Whoever is returned to runs where it called. */
+	/* A function that is returned to runs where it called. */
 	if (stack[depth].id)
 		CHECK_EQ(policy.buffers[stack[depth].buffer].id, stack[depth].id);
 }

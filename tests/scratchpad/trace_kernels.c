@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * trace_kernels.c - the traces of traces.h as kernels: walk_0 to walk_7, in partitions 1 to 8, call whom they are told
- * to. With all of their code a core has no room for them.
- */
+/* trace_kernels.c - the traces of traces.h as kernels: walk_0 to walk_7, in partitions 1 to 8, call the functions that
+ * their nodes list. A core has no room for all of their code. */
 #include <adsm_kernel.h>
 
 #include "overlays.h"
 
-/* A node is words: who, times, n, and where each of its calls is. */
+/* A node is words: who, times, n, and the place of each of its calls. */
 
 typedef const ADSM_SPACE_GLOBAL unsigned *nodes_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traces.h - who calls whom in the tests of the partition manager (OPELL, Table 2), and how many DMA transfers that
- * makes. Of a function in partition k + 1: whom it calls, in order, and how often it does all of that. The first caller
- * is in no partition.
+ * traces.h - the calls in the tests of the partition manager (OPELL, Table 2), and the number of DMA transfers that
+ * they cause. For a function in partition k + 1: the callees, in order, and the number of repetitions of all of them.
+ * The first caller is in no partition.
  */
 #ifndef TEST_TRACES_H
 #define TEST_TRACES_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random.c - random programs of workers, each with one outcome, against what a sequential run of them comes to:
- * random MODULE [WORKERS [FIRST N]]. On any device with tasks; one call runs BATCH programs, one after the other.
+ * random.c - random programs of workers, each with one outcome, against the outcome of a sequential run: random MODULE
+ * [WORKERS [FIRST N]]. On any device with tasks; one call runs BATCH programs, one after the other.
  *
- * A program is made operation by operation, in an order in which a single processor could have run them all, and is
- * run that way at once: that is the oracle. Between two barriers each cell is a worker's own, or read by all, or
- * guarded by a lock, under which it is only added to, so that the order of workers does not matter. A worker may pass
- * a cell on to another one, by a flag and a lock. So no program has a race, and none has two outcomes. In the end all
- * workers read all cells. Cells lie side by side, whoever they belong to, and on several pages.
+ * A program is made operation by operation, in an order in which a single processor could run all of them. It is run in
+ * that order while it is made: that run is the oracle. Between two barriers each cell belongs to one worker, or all
+ * read it, or a lock guards it. Under a lock workers only add to it, so that their order does not matter. A worker may
+ * pass a cell on to another worker, by a flag and a lock. So no program has a race, and none has two outcomes. In the
+ * end all workers read all cells. Cells of different owners lie side by side, on several pages.
  */
 #include <adsm.h>
 
@@ -71,7 +71,7 @@ static void add_read(unsigned worker, unsigned cell)
 	reads[worker] = reads[worker] * 31 + (unsigned)cells[cell].value;
 }
 
-/* One that the worker may write to, or only read: its number; none is found: N_CELLS. */
+/* A cell that the worker may write to, or only read. Returns its number; N_CELLS: no such cell was found. */
 static unsigned random_cell(unsigned worker, bool writes)
 {
 	for (unsigned tries = 0; tries < N_CELLS; tries++) {

@@ -207,7 +207,7 @@ static void errors(void)
 	check_failed_with(RUN("frees", 1, adsmPtr(numbers)), -EINVAL, "worker 0 frees", NULL);
 	check_failed_with(RUN("all_free", 6, adsmPtr(numbers)), -EINVAL, "'all_free'", "frees", NULL);
 	check_alive();
-	/* Errors of calls that nobody waits for in between are told once. */
+	/* Errors of calls that are not waited for in between are reported once. */
 	for (int i = 0; i < 3; i++)
 		CHECK_OK(adsmCall(kernel("locks_twice"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), VAL(0)));
 	check_failed_with(adsmSync(), -EDEADLK, "lock 9", NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_locks.c - the locks and barriers of tasks, in this process: nobody is bypassed more often than is promised, no
- * worker is taken for stopped that is not, and what locks guard is guarded.
- */
+/* test_locks.c - the locks and barriers of tasks, in this process: no worker is bypassed more often than promised, no
+ * worker that runs is taken for stopped, and locks guard what they guard. */
 #include "process/device/task.h"
 #include "process/device/task_lock.h"
 
@@ -44,7 +42,7 @@ static int run(adsm_task_run *task, unsigned n)
 	return adsm_task_run_all(&launch, "test", NULL, counts, text);
 }
 
-/* ---- nobody starves, although who runs takes a lock again and again without sleeping */
+/* ---- no worker starves, although the holder takes a lock again and again without sleeping */
 
 static void hog(struct adsm_task_worker *worker, const void *const *args)
 {
@@ -81,7 +79,8 @@ static void test_starvation(void)
 	}
 }
 
-/* ---- who waits: until it has got the lock others may have it so often, and no more, however many wait */
+/* ---- a waiting worker: until it gets the lock, others may have it that number of times, and no more, however many
+ * wait */
 
 static unsigned n_waiting;		/* workers 1 to this; the others take the lock again and again */
 static _Atomic uint32_t in_queue, n_got;	/* how many of them */
@@ -187,7 +186,7 @@ static void test_mix(void)
 			sum += guarded[id];
 		CHECK_EQ(sum, counts[ADSM_TASK_LOCKS]);
 		CHECK_EQ(counts[ADSM_TASK_BARRIERS], 2 * ((ROUNDS + 7) / 8));
-		/* There are as many as are told apart. */
+		/* There are as many locks as numbers. */
 		for (unsigned k = 0; k < ADSM_TASK_HOT && record.hot[k].n; k++) {
 			CHECK(record.hot[k].lock < LOCKS && (!k || record.hot[k].ns <= record.hot[k - 1].ns));
 			n += record.hot[k].n;
@@ -221,7 +220,8 @@ static void test_deadlock(void)
 	CHECK_OK(run(hog, 3));
 }
 
-/* ---- a task fails just when who waits for its end is about to sleep: a worker may compute on, so it looks again */
+/* ---- a task fails just when a thread that waits for its end is about to sleep: a worker may compute on, so it checks
+ * again */
 
 int __real_adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared);
 int __wrap_adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared);
@@ -289,8 +289,8 @@ int main(void)
 	test_deadlock();
 	test_failing();
 	test_starvation();
-	/* On one processor who runs would have a lock for all of its time. New threads begin on it, and those there are
-	 * move: each is asked. */
+	/* On one processor the running worker would hold a lock for all of its time slice. New threads start there, and
+	 * existing threads move: each is asked. */
 	CPU_ZERO(&one);
 	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
 		if (CPU_ISSET(i, &all))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * foreign.h - a program that gives commands to its driver itself. The driver is made of the cpu backend: memory has
- * the address it is told, queues of the program's are lists of fills, and these run as late as they may: when somebody
- * waits for them.
+ * foreign.h - a program that gives commands to its driver itself. The driver is made of the cpu backend: memory has the
+ * requested address, the program's queues are lists of fills, and these run as late as possible: when a thread waits
+ * for them.
  */
 #ifndef TEST_FOREIGN_H
 #define TEST_FOREIGN_H
@@ -257,7 +257,7 @@ static inline unsigned call(volatile void *p, unsigned access, size_t offset, si
 	return c.first_word;
 }
 
-/* Wait as the program does: the driver knows, then the library is told; and for the library to know all of it. */
+/* Wait as the program does: first the driver knows the end, then the library. */
 static inline void sync_all(void)
 {
 	for (int i = 0; i < 2; i++) {

@@ -71,7 +71,7 @@ int main(void)
 	adsm_core_options.keep = 256 * KIB;
 	CHECK(!adsm_arena_create(0, (size_t)1 << 20));
 
-	/* A range comes back with its pages to whoever asks for that size, and only for that size. */
+	/* A range is reused with its pages for an allocation of that size, and only of that size. */
 	a = take(64 * KIB);
 	b = take(64 * KIB);
 	c = take(128 * KIB);

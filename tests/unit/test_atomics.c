@@ -108,7 +108,7 @@ static const struct {
 	{ HEAD PAIR TWO(p[0] = 1;, p[n] = 2;), false, false },
 	{ HEAD PAIR TWO(ADSM_ATOMIC_ADD(p, 1);, p[n] = 2;), true, false },
 	{ HEAD PAIR TWO(ADSM_ATOMIC_ADD(s, 1);, ADSM_ATOMIC_ADD(p, 1);), false, true },
-	/* Who calls what a table holds is not followed. */
+	/* Calls through tables are not followed. */
 	{ HEAD PAIR "static void hit(int *p) { ADSM_ATOMIC_ADD(p, 1); }\n"
 	  "static void (*const hits[])(int *) = { hit };\n" TWO(hits[0](p);, p[n] = 2;), true, true },
 	{ HEAD PAIR "static void none(int *p) { p[0]++; }\nstatic void (*const nones[])(int *) = { none };\n"
@@ -198,7 +198,7 @@ static void test_files(void)
 	}
 }
 
-/* What a device process that has loaded the module is told of the two. */
+/* The two, as a device process that has loaded the module knows them. */
 static void check_code(bool first, bool second)
 {
 	char text[ADSM_PROCESS_TEXT];

@@ -523,7 +523,7 @@ static void test_launches(void)
 	};
 	CHECK(backend->launch(get(code, "sum"), &l, NULL) == -EINVAL);
 
-	/* More launches than are outstanding at once, of two modules, in order. */
+	/* More launches than may be outstanding at the same time, of two modules, in order. */
 	twice = get(code, "twice");
 	triple = get(again, "triple");
 	set_word(memory, 0, 1);
@@ -700,7 +700,7 @@ static void test_killed(void)
 	CHECK(wait(NULL) == -1 && errno == ECHILD);
 }
 
-/* The device goes with the application, whoever else has its socket. */
+/* The device ends with the application, also if another process has its socket. */
 static void test_application_killed(void)
 {
 	struct pollfd polled;
@@ -828,7 +828,7 @@ static void test_wrap(void)
 	text[n] = '\0';
 	CHECK(strstr(text, "alloc(4096 at ") && strstr(text, "launch(twice, grid 1 1 1"));
 	CHECK(strstr(text, "event 0:1") && strstr(text, "to_host("));
-	/* The rest of the trace is for whoever reads the test's output. */
+	/* The rest of the trace is for readers of the test's output. */
 	backend->module_unload(code);
 	backend->free(memory);
 	close_device();

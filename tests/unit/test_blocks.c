@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_blocks.c - the automaton of blocks, explored breadth-first to the last state that it can come to: an object of
- * three blocks under every protocol, with every change, its commit and its abort, and whatever may come in between.
+ * test_blocks.c - the automaton of blocks, explored breadth-first to the last state that it can reach: an object of
+ * three blocks under every protocol, with every change, its commit and its abort, and all that may happen in between.
  *
- * After each transition the invariants are checked, and with them who has the newest bytes of each block, which the
- * automaton never sees. That the invariants would find something is shown by faults that are planted, one for each:
- *	test-blocks			explores all protocols, then looks for each of the faults
- *	test-blocks FAULT		explores until it finds that one, and says what it broke
+ * After each transition the invariants are checked, and also which side has the newest bytes of each block, which the
+ * automaton does not know. Planted faults, one for each invariant, show that the invariants find errors:
+ *	test-blocks			explores all protocols, then searches each of the faults
+ *	test-blocks FAULT		explores until it finds that one, and prints what it broke
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static struct world {
 static struct adsm_protocol protocol;
 static const struct adsm_protocol *original;
 
-/* ---- what the policy is told */
+/* ---- what the policy learns */
 
 static void object_dirty(void *policy, int change)
 {
@@ -103,7 +103,7 @@ static const char *marks_broken(uint32_t b)
 
 		if (b < c->first || b >= c->first + c->n)
 			continue;
-		/* Beside a fetch or a fill nothing goes on; a send bears only other things than sends. */
+		/* A fetch or a fill runs alone; a send permits other operations, but no other send. */
 		if ((marks & c->marks) || ((marks | c->marks) & ADSM_BLOCK_BUSY && marks))
 			return "two changes that exclude each other go on";
 		marks |= c->marks;

@@ -53,7 +53,7 @@ static void calls(void)
 	CHECK_EQ(to[3 * PAGE_WORDS + 1], 7);
 	CHECK_EQ(to[3 * PAGE_WORDS], 101 + 3 * PAGE_WORDS);
 	CHECK_EQ(object_stats(a).h2d_bytes - before.h2d_bytes, PAGE);
-	/* Once more: they are told of again, and only these. */
+	/* Once more: these are reported again, and only these. */
 	write_unseen(a, 3 * PAGE_WORDS + 1, 8);
 	write_unseen(a, WORDS - 1, 9);
 	CHECK(!call_words(kernel("increment"), WORDS, adsmPtr(a)));
@@ -69,7 +69,7 @@ static void calls(void)
 	CHECK(!adsmFree(to));
 }
 
-/* While a call reads the object the CPU goes on; what it writes is sent when that call has ended. */
+/* While a call reads the object the CPU continues; its writes are sent when that call has ended. */
 static void readers(void)
 {
 	unsigned *a = both_have(100), *to = alloc_with(WORDS * sizeof(*to), "rolling", PAGE);

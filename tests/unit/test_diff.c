@@ -23,7 +23,7 @@ static size_t page_size;
 static uint8_t twin[LARGEST], page[LARGEST], other[LARGEST], wanted[LARGEST], merged[LARGEST];
 static uint8_t outs[2][DIFF_LARGEST + 1];
 
-/* Between two bytes that nobody may touch. */
+/* Between two bytes that must not be touched. */
 static size_t diff(uint8_t *out)
 {
 	size_t size;

@@ -130,7 +130,7 @@ static void check_calls(void)
 	CHECK_EQ(result, 77);
 	CHECK_EQ(home->last_seq, n_jobs[0]);
 	CHECK_EQ(p[0], 10);
-	/* It is running, but when it ends nobody knows: the program waits, then the bytes are there. */
+	/* It is running, but its end is unknown: the program waits, then the bytes are there. */
 	join_fails = true;
 	c = (struct command){ .p = p, .size = 4, .value = 11 };
 	CHECK_EQ(adsm_driver_call(home, (struct adsm_driver_use[]){ { (void *)p, ADSM_ACCESS_INOUT } }, 1, NULL,
@@ -145,7 +145,7 @@ static void check_calls(void)
 	forget((void *)r);
 }
 
-/* The oldest is waited for when there are too many; failures are nobody's here. */
+/* If there are too many, the oldest is waited for; here failures concern no other command. */
 static void check_many(void)
 {
 	volatile unsigned *p = adopt(PAGE);
@@ -178,7 +178,7 @@ static void launch(volatile void *p, void *queue, uint8_t value)
 	CHECK(c.ran && !result);
 }
 
-/* Launches are one call, and nobody asks for its end before somebody waits for it; with batch each is one. */
+/* Launches are one call, and its end is not queried before a thread waits for it; with batch each is a call. */
 static void check_gather(void)
 {
 	volatile unsigned *p = adopt(PAGE), *q;
@@ -220,7 +220,7 @@ static void check_gather(void)
 	launch(q, NULL, 6);
 	CHECK_EQ(n_joins, joins + 4);
 	CHECK_EQ(q[0], word_of(6));
-	/* And so does who asks for that, once. */
+	/* So does a query of it, once. */
 	launch(q, &jobs[1], 7);
 	launch(q, NULL, 7);
 	joins = n_joins;
@@ -241,7 +241,7 @@ static void check_gather(void)
 	forget((void *)q);
 }
 
-/* Freed in the order of the program's commands: nobody waits, and what ends later finds nothing of it. */
+/* Freed in the order of the program's commands: no thread waits, and what ends later finds nothing of it. */
 static void check_forget(void)
 {
 	volatile unsigned *p = adopt(SIZE), *q;
@@ -292,7 +292,7 @@ static void check_copies(void)
 	volatile unsigned char *p = (unsigned char *)adopt(SIZE), *q = (unsigned char *)adopt(SIZE);
 	bool rolling = !strcmp(adsm_protocol_options.protocol, "rolling");
 
-	/* To the device at once, and no more than that. */
+	/* To the device immediately, and no more than that. */
 	memset(bytes, 1, SIZE);
 	CHECK(!adsmStatsReset());
 	copy(p, bytes, SIZE);
@@ -410,7 +410,7 @@ static void check_two_homes(void)
 		CHECK(!adsm_driver_home("cpu", &jobs[i], NULL, &found) && found == &adsm_homes[i]);
 	}
 	CHECK(!adsm_driver_home_of(&c));
-	/* Nobody's context: the backend has none, and says so. */
+	/* A context without a device here: the backend has none, and says so. */
 	CHECK(adsm_driver_home("cpu", &c, NULL, &found) < 0);
 	CHECK(adsm_driver_home("none", &c, NULL, &found) == -ENOTSUP);
 	/* The other home's objects are not part of the call. */

@@ -222,7 +222,7 @@ static void parts(void)
 		end_some(which);
 }
 
-/* ---- setcontext() to another stack does not end what goes on when the thread comes back */
+/* ---- setcontext() to another stack does not end what continues when the thread comes back */
 
 static void switching(void)
 {

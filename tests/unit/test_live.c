@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_live.c - which pages are somebody's: against the plain way, for memories of many sizes beside each other. */
+/* test_live.c - which pages belong to objects: against a simple implementation, for memories of many sizes beside each
+ * other. */
 #include "../check.h"
 #include "process/live.h"
 
@@ -9,7 +10,7 @@
 #define N 1000				/* pages: the last word of bits is not full */
 #define BASE UINT64_C(0x100000000)
 
-static int owner[N];			/* of each page; 0: nobody's */
+static int owner[N];			/* of each page; 0: no object */
 static struct adsm_live live;
 
 static void check_run(uint64_t page)

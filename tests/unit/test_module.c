@@ -223,7 +223,7 @@ static void test_damage(const char *path)
 		}
 		copy[i] = image[i];
 	}
-	/* Several at once, always the same ones. */
+	/* Several at the same time, always the same ones. */
 	for (int round = 0; round < 2000; round++) {
 		memcpy(copy, image, size);
 		for (int i = 0; i < 8; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_no_opencl.c - what a library that was built without OpenCL's headers says to whoever asks for it. */
+/* test_no_opencl.c - the errors of a library that was built without OpenCL's headers. */
 #include "backend.h"
 #include "base/log.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_once.c - the table of those who wait for units, when one of the processes that have it ends: wherever in a wait
- * that is, nobody is left out of the count of those who sleep who is still to be woken.
- */
+/* test_once.c - the table of threads that wait for units, when one of the processes that have it ends. Wherever in a
+ * wait that happens, the count of sleeping threads includes each thread that must still be woken. */
 #include "base/once.h"
 
 #include <signal.h>

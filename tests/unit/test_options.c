@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_options.c - what the option table accepts, what it says of the rest, and who wins. */
+/* test_options.c - the values that the option table accepts, its errors, and which source wins. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -269,7 +269,7 @@ static int unknown(void)
 
 int main(void)
 {
-	/* Whoever runs the tests may have options of their own set. */
+	/* The environment of the tests may set options. */
 	for (char **e = environ; *e;) {
 		char name[64] = "";
 

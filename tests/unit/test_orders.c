@@ -380,7 +380,7 @@ static void increment(void)
 	CHECK(!adsmSync());
 }
 
-/* ---- a fetch is under way: whoever else wants the block gets all of it or waits */
+/* ---- a fetch is in progress: another thread that needs the block gets all of it or waits */
 
 static unsigned n_fetches, n_passed;
 static atomic_uint increments;		/* counted by either thread */
@@ -435,7 +435,7 @@ static void filling(const char *protocol)
 	CHECK(!adsmFree((void *)a));
 }
 
-/* ---- a reader in sequence: the evictor fetches what comes next, and whoever else wants it waits for all of it */
+/* ---- a sequential reader: the evictor fetches the next blocks, and other threads that need one wait for all of it */
 
 #define AHEAD 2u	/* the largest window, and what is fetched ahead after blocks 0 and 1 */
 #define MANY (ADSM_AHEAD_MAX + 4)
@@ -492,7 +492,7 @@ static void other_frees(void)
 	CHECK(!adsmFree((void *)a));
 }
 
-/* As many at once that not all can wait to be fetched. */
+/* That many at the same time that not all can wait to be fetched. */
 static void other_reads_many(void)
 {
 	for (unsigned i = 0; i < MANY; i++)
@@ -579,7 +579,7 @@ static void reading_ahead(const char *unused)
 	CHECK_EQ(adsm_homes[0].n_ahead, 0);
 }
 
-/* ---- a sync fetches what is always read first: whoever else wants it meanwhile waits for it */
+/* ---- a sync fetches the block that is always read first: other threads that need it meanwhile wait for it */
 
 #define FIRST 3u			/* the block that is */
 #define LEARNED 6u			/* rounds: the fourth sync fetches it, the next ones open it, too */
@@ -666,7 +666,7 @@ static void write_closed(void)
 	a[closed * PAGE_WORDS + 5] = ++last[closed];
 }
 
-/* Until the helper has nothing to do, or somebody waits. */
+/* Until the helper has nothing to do, or a thread waits. */
 static void let_evictor_work(void)
 {
 	struct adsm_home *home = &adsm_homes[0];
@@ -684,7 +684,7 @@ static void let_evictor_work(void)
 static int write_during_send(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			     struct adsm_device_event *event)
 {
-	/* The other's own sends; those of a writer, who keeps all others out; and a job may wait for this one. */
+	/* The other's own sends; those of a writer, which keeps all others out; and a job may wait for this one. */
 	if (is_other || adsm_in_fault || done < wanted || n_sends >= 2)
 		return 0;
 	n_sends++;

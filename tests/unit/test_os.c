@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_os.c - the operating system layer: daemons nobody sees, reservations, files, locks, formatting. */
+/* test_os.c - the operating system layer: detached processes, reservations, files, locks, formatting. */
 #include "../check.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -264,7 +264,7 @@ static void test_memory(void)
 	CHECK(adsm_os_n_cpus() >= 1);
 }
 
-/* A limit on the size of files neither kills us nor is changed for good. */
+/* A limit on the size of files neither ends the process nor changes permanently. */
 static void test_file_limit(void)
 {
 	struct rlimit limit, now;
@@ -407,7 +407,7 @@ static void take_in_order(void)
 {
 	adsm_mutex_lock(&outer);
 	adsm_lock(&lock);
-	/* Who does not wait may try any. */
+	/* A thread that does not wait may try any lock. */
 	CHECK(adsm_trylock(&other));
 	adsm_unlock(&other);
 	adsm_lock(&inner);
@@ -442,7 +442,7 @@ static void take_unranked(void)
 	adsm_lock(&unranked);
 }
 
-/* The signal by which a child ends that does it, 0: it does not. */
+/* The signal that ends a child that does it; 0: no signal. */
 static int signal_of(void (*take)(void))
 {
 	pid_t pid = fork();
@@ -472,7 +472,7 @@ static void test_ranks(void)
 	CHECK(signal_of(take_unranked) == caught);
 }
 
-/* ---- last errors: of many threads at once, and without malloc(), whose locks others may hold */
+/* ---- last errors: of many threads at the same time, and without malloc(), whose locks others may hold */
 
 #define FAILING 100
 

@@ -74,7 +74,7 @@ static void test_ahead(void)
 		page += n + (n > 1 ? n - 1 : 0);
 	}
 	CHECK_EQ(adsm_waiting_ahead(page), 8);
-	/* Neither a page behind the stream nor one too far ahead goes on with it. */
+	/* Neither a page behind the stream nor one too far ahead continues it. */
 	CHECK_EQ(adsm_waiting_ahead(page + 7), 1);
 	CHECK_EQ(adsm_waiting_ahead(page + 16), 1);
 	CHECK_EQ(adsm_waiting_ahead(page + 8), 8);
@@ -167,7 +167,7 @@ static void test_twins(void)
 		memcpy(bytes, adsm_pages_alias(5), PAGE);
 		begin();
 		store(5, 100, (uint8_t)(200 + launch));
-		/* Others ask for it, and one that nobody here writes. */
+		/* Others ask for it, and for one that this node does not write. */
 		CHECK(!memcmp(adsm_pages_original(5), bytes, PAGE));
 		CHECK(!memcmp(adsm_pages_original(6), adsm_pages_alias(6), PAGE));
 		store(5, 102, (uint8_t)(210 + launch));
@@ -274,7 +274,8 @@ static void *touch_all(void *arg)
 	while (!atomic_load(&go))
 		;
 	for (uint64_t i = 0; i < N_TOUCHED; i++) {
-		/* Even threads go the same way, at once; the odd ones each from its own place on. */
+		/* Even threads access pages in the same order, at the same time; odd threads start at different
+		 * pages. */
 		uint64_t page = self % 2 ? (i + self * 71) % N_TOUCHED : i;
 
 		if (page % 3)
@@ -319,7 +320,7 @@ static void test_threads(void)
 				for (size_t at = 0; at < 16; at++)
 					CHECK_AT(adsm_pages_alias(page)[at], page, page % 3 && at < N_THREADS ?
 						 at + (size_t)this_round : byte_of(page, at));
-			/* Twins are older than the first store, whoever made them. */
+			/* Twins are older than the first store, whichever thread made them. */
 			for (uint64_t page = 0; page < N_TOUCHED; page++)
 				for (size_t at = 0; at < N_THREADS && page % 3 && adsm_pages_has_twin(page); at++)
 					CHECK_AT(adsm_pages_twin(page)[at], page, is_home && this_round > 100 ?
@@ -636,7 +637,7 @@ static void test_foreign(void)
 	errno = 77;
 	*(volatile uint8_t *)elsewhere = 1;
 	CHECK(n_before == 1 && errno == 77);
-	/* One who comes later and has his own chain; he is told of our faults too, until a launch begins. */
+	/* A handler that is set later and forwards: it gets this handler's faults, too, until a launch begins. */
 	CHECK(!sigaction(SIGSEGV, &after, &chained));
 	adsm_os_protect(elsewhere, PAGE, ADSM_PROT_NONE);
 	*(volatile uint8_t *)elsewhere = 1;
@@ -656,7 +657,7 @@ static void test_foreign(void)
 	end(false);
 	CHECK(!sigaction(SIGBUS, NULL, &now) && now.sa_sigaction == on_before);
 	free(stack);
-	/* Where nobody had it, the fault ends the process as ever. */
+	/* Without a previous handler, the fault ends the process as always. */
 	child = fork();
 	if (!child) {
 		signal(SIGSEGV, SIG_DFL);
@@ -709,7 +710,7 @@ static void test_lacking(void)
 	}
 	CHECK(dup2(kept, 2) == 2 && read(ends[0], text, sizeof(text) - 1) > 0);
 	CHECKF(strstr(text, "userfaultfd: the process may not use it"), "%s", text);
-	/* One line, of who asked for it. */
+	/* One line, for the thread that asked for it. */
 	CHECKF(strstr(text, "the node uses sigsegv\n") && !strchr(text, '\n')[1], "%s", text);
 }
 

@@ -18,7 +18,7 @@
 #define N_READS 200
 #define MOST_NODES 4
 
-static unsigned self, n_nodes, grain;	/* grain: so many bytes in a row are one node's */
+static unsigned self, n_nodes, grain;	/* grain: number of adjacent bytes of one node */
 static int ends[MOST_NODES];		/* to the other nodes; only home has more than the one to home */
 static uint8_t image[N_PAGES * PAGE];
 
@@ -397,7 +397,8 @@ int main(int argc, char **argv)
 		CHECK(child >= 0);
 		if (child)
 			continue;
-		/* One that ends early is seen by those that wait for it: nobody else has its ends. */
+		/* If a node ends early, the nodes that wait for it learn that: no other process has its ends of the
+		 * sockets. */
 		for (unsigned node = 1; node < n_nodes; node++) {
 			close(pairs[node][!self]);
 			if (!self)

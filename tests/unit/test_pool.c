@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pool.c - the threads of a device process: every block runs once, whether or not who asks takes part. */
+/* test_pool.c - the threads of a device process: every block runs once, whether or not the calling thread takes
+ * part. */
 #include "base/os.h"
 #include "process/device/crash.h"
 #include "process/device/pool.h"
@@ -59,7 +60,7 @@ static void test_run(void)
 		struct adsm_pool_launch launch = make(count, grid[0], grid[1], grid[2]);
 		uint64_t n = launch.n;
 
-		/* Whether the pool is woken at once or called later. */
+		/* Is the pool woken immediately, or called later? */
 		atomic_store(&block_ns, round % 2 ? 50000 : 0);
 		launch.first = n * (uint64_t)(round % 3) / 3;
 		launch.n = n * (uint64_t)(round % 3 + 1) / 3 - launch.first;
@@ -97,7 +98,8 @@ static void *come_second(void *arg)
 	_exit(1);
 }
 
-/* The first crash counts, of this process or of another: whoever comes later does not end it before that is told. */
+/* The first crash counts, of this process or of another: a later one does not end the process before that is
+ * reported. */
 static void test_crash(void)
 {
 	struct adsm_process_crash note = { 0 }, other = { .signal = 11, .in_kernel = 1, .address = 0x1234 };

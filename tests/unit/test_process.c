@@ -63,7 +63,7 @@ static void note(int what, size_t offset, size_t size)
 	told[what].n++;
 }
 
-/* The bytes are there when it is told; so is the first of them a number that counts. */
+/* The bytes are there when it is reported; the first of them is a number that counts. */
 static void allocated(struct adsm_process_device *device, size_t offset, size_t size) { note(0, offset, size); }
 static void freed(struct adsm_process_device *device, size_t offset, size_t size) { note(1, offset, size); }
 static void written(struct adsm_process_device *device, size_t offset, size_t size)
@@ -273,7 +273,7 @@ static void test_kept(const char *how, const char *says)
 	adsm_process_close(&device->base);
 }
 
-/* ---- which access a launch is told */
+/* ---- the access that a launch gets */
 
 static unsigned accesses[2];
 

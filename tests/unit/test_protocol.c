@@ -285,7 +285,8 @@ static void holds(void)
 	CHECK(rolling->victim(policy, false) == &b[0]);
 }
 
-/* Batches: begun when so much above the floor is Dirty, ended at it; per object that is being written, at most 8. */
+/* Batches: begun when that amount above the floor is Dirty, ended at the floor; at most 8 for each object that is being
+ * written. */
 static void floors(void)
 {
 	void *policy = policy_with(ADSM_ROLLING_AUTO, 6 * BLOCK, 2 * BLOCK);

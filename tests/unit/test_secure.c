@@ -62,7 +62,7 @@ static int privileged(const char *self)
 	return 0;
 }
 
-/* With an effective user of its own, who may do less than the test's. */
+/* With another effective user, which may do less than the test's. */
 static int run_copy(const char *path)
 {
 	char *const argv[] = { (char *)path, "privileged", NULL };
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	int fd, ret;
 
 	if (argc > 1 && !strcmp(argv[1], "privileged"))
-		_exit(privileged(argv[0]));	/* who looks for leaks at exit may not look at such a program */
+		_exit(privileged(argv[0]));	/* a leak checker may not inspect such a program at exit */
 	if (geteuid())
 		return skip("only root can make a program of another user");
 	fd = mkstemp(path);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_stale.c - the two memories really are two: each side keeps its old bytes until the protocol moves
- * them, at the moment the paper says (§4.3), and what nobody touched is never moved. Argument: the protocol.
- */
+/* test_stale.c - the two memories are separate: each side keeps its old bytes until the protocol moves them, at the
+ * moment that the paper says (§4.3), and untouched bytes are never moved. Argument: the protocol. */
 #include "core.h"
 
 #define PAGES 16u
@@ -23,7 +21,7 @@ static unsigned *object_with(unsigned first)
 	return a;
 }
 
-/* The calls have ended, and nobody was told. */
+/* The calls have ended, and no thread was notified. */
 static void increment(unsigned *a)
 {
 	CHECK(!call_words(kernel("increment"), WORDS, adsmPtr(a)));
@@ -125,7 +123,7 @@ static void results(void)
 	CHECK(!adsmFree(a));
 }
 
-/* Bytes nobody touched do not move: planted ones stay where they are. */
+/* Untouched bytes do not move: planted ones stay where they are. */
 static void untouched(void)
 {
 	const unsigned poison[2] = { POISON, POISON };
@@ -210,7 +208,7 @@ static void between(void)
 	CHECK(!adsmFree(a));
 }
 
-/* Rolling: the oldest blocks leave while the CPU goes on writing; the others stay. */
+/* Rolling: the oldest blocks are sent while the CPU continues to write; the others stay. */
 static void early(void)
 {
 	unsigned n = 0, *a;

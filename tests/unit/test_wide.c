@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * test_wide.c - one instruction that writes four blocks, where one may be Dirty: as XSAVE does, which stores up to
- * 11 KiB. Not every processor has so much to store, so its faults are played: it begins anew until all are open.
- */
+/* test_wide.c - one instruction that writes four blocks, where one may be Dirty: as XSAVE does, which stores up to 11
+ * KiB. Not every processor stores that much, so its faults are simulated: it restarts until all blocks are open. */
 #include <signal.h>
 #include <ucontext.h>
 

@@ -197,7 +197,7 @@ static void names(void)
 	void *found[N_DRIVER_NAMES];
 	Dl_info versioned;
 
-	/* Look-ups of a version are nobody's but the C library's. */
+	/* Only the C library itself looks up a version. */
 	CHECK(dladdr((void *)(uintptr_t)dlvsym, &versioned) && !strstr(versioned.dli_fname, "libadsm"));
 	for (size_t i = 0; i < N_DRIVER_NAMES; i++) {
 		found[i] = dlsym(driver, driver_names[i]);
@@ -301,7 +301,7 @@ static void by_version(void)
 	}
 }
 
-/* ---- all at once, for the first time */
+/* ---- all at the same time, for the first time */
 
 static pthread_barrier_t barrier;
 static void *shared_driver;

@@ -20,7 +20,7 @@ void *adsm_dlsym_find(void);
 void *adsm_dlsym_answer(void *handle, const char *name);
 
 _Atomic(void *) adsm_dlsym_real;
-static dlsym_fn *libc_dlsym;		/* which nobody hooks */
+static dlsym_fn *libc_dlsym;		/* which no hook intercepts */
 static void *library, *driver;
 static get_fn *handed_out, *driver_own;
 static FILE *out;

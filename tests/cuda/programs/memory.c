@@ -395,7 +395,7 @@ void do_touch_many(void)
 		}
 }
 
-/* Given to other processes, memory is the device's; what is done by copies goes on as before. */
+/* Memory that is given to other processes belongs to the device only; copies work as before. */
 void do_ipc(void)
 {
 	const unsigned n = 30000;

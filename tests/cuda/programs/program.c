@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - programs of CUDA's, that know of nothing else. One process for each mode: PROGRAM MODE. It checks its
- * own results and prints a sum of them.
+ * program.c - programs that use CUDA only. One process for each mode: PROGRAM MODE. It checks its own results and
+ * prints a sum of them.
  *
- * Modes whose names begin with touch- load and store through device pointers, as no program of CUDA's can: where the
- * memory is the device's alone they end by SIGSEGV. The others copy, and do the same whoever is there.
+ * Modes whose names begin with touch- load and store through device pointers, as no program of CUDA's can: if the
+ * memory is the device's alone, they end by SIGSEGV. The other modes copy, and do the same with and without the
+ * library.
  */
 #include "program.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * device.c - the device of the driver double: a process in which device memory is where the driver says, and in which
- * kernels run, natively. A kernel that crashes ends its launch, not the process.
- */
+/* device.c - the device of the driver double: a process that maps device memory at the driver's addresses, and runs
+ * kernels natively. A kernel that crashes ends its launch, not the process. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -406,7 +406,7 @@ CU(cuInit, (unsigned flags))
 		return CUDA_ERROR_NO_DEVICE;
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (state == FORKED)		/* the lock may be somebody's who is not here */
+	if (state == FORKED)		/* a thread that does not exist in this process may hold the lock */
 		return CUDA_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&lock);
 	if (state == ENDED) {
@@ -631,7 +631,7 @@ CU(cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))
 	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
 		*value = !plan.old;
 		break;
-	case 15:	/* copies and kernels at once */
+	case 15:	/* copies and kernels at the same time */
 	case 19:	/* maps host memory */
 	case 31:	/* concurrent kernels */
 	case 40:	/* engines for copies */

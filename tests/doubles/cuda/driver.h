@@ -69,7 +69,7 @@ struct test_cuda_counts {
 };
 
 typedef void test_cuda_counts_fn(struct test_cuda_counts *ret_counts);
-/* The driver's own function of a name, past those that somebody puts in front of it: test_cuda_function(). */
+/* The driver's own function with a name, past functions that were put in front of it: test_cuda_function(). */
 typedef void *test_cuda_function_fn(const char *name);
 /* What a driver may do inside, while it is locked: memcpy() and read(). */
 typedef void test_cuda_copy_fn(void *dst, const void *src, size_t size);

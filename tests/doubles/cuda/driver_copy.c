@@ -161,7 +161,7 @@ static CUresult classify(struct end *end, const struct copy *copy, enum told tol
 	return 0;
 }
 
-/* @async: returns at once; else when it is done, but from device to device, where nobody waits. */
+/* @async: returns immediately; else when it is done, except from device to device, which is never waited for. */
 static CUresult copy_box(struct context *ctx, CUstream stream, bool per_thread, struct copy copy, enum told dst,
 			 enum told src, bool async)
 {
@@ -238,7 +238,7 @@ LINE_LATER(cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size,
 LINE_LATER(cuMemcpyPeerAsync, (CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t size,
 			       CUstream stream), dst, DEVICE, src, DEVICE)
 
-/* ---- many at once */
+/* ---- many at the same time */
 
 static CUresult batch(struct context *ctx, const CUdeviceptr *dsts, const CUdeviceptr *srcs, const size_t *sizes,
 		      size_t n, size_t *ret_failed, CUstream stream, bool per_thread)
@@ -344,7 +344,7 @@ NO_ARRAYS(cuMemcpyDtoA, _ptds)
 NO_ARRAYS(cuMemcpyHtoA, _ptds)
 NO_ARRAYS(cuMemcpyHtoAAsync, _ptsz)
 
-/* ---- fills; of no bytes they are nothing, and nobody waits for any */
+/* ---- fills; one of no bytes does nothing, and is not waited for */
 
 static CUresult run_fill(struct op *op)
 {

@@ -64,10 +64,8 @@ static int receive(int from, void *data, size_t size)
 	return n == (ssize_t)size ? 0 : ENODEV;
 }
 
-/*
- * The new process: its parent is gone at once, so that nobody here has a child. Raw calls only, and nothing of a
- * sanitizer's, whose locks other threads may have had.
- */
+/* The new process: its parent ends immediately, so that no process here has a child. Raw calls only, and nothing of a
+ * sanitizer's, whose locks other threads may have held. */
 __attribute__((no_sanitize("thread")))
 static void become_device(const char *path, char **envp, int end, int pidfd)
 {

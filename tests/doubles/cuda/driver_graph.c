@@ -139,7 +139,7 @@ static CUresult create(struct CUgraph_st **ret)
 	return *ret ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* What the arguments are when the graph is told of them, they stay. */
+/* The graph keeps the values that arguments have when it gets them. */
 static CUresult read_params(struct context *ctx, struct params *params, const void *given, size_t size,
 			    struct op *ret_op)
 {

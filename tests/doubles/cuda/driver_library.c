@@ -89,7 +89,7 @@ static bool is_library(const struct CUlib_st *library)
 	return each;
 }
 
-/* The one in this context, which is made by the first who needs it. */
+/* The module in this context. The first call that needs it makes it. */
 static CUresult get_module(struct context *ctx, struct CUmod_st **ret, struct CUlib_st *library)
 {
 	CUresult error = 0;

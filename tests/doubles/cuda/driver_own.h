@@ -16,7 +16,7 @@
 
 #define DRIVER_PARAMS_MAX 64
 #define DRIVER_PARAM_BYTES 4096
-#define MEMORY_FILE ((size_t)32 << 30)	/* sparse; the device has plan.memory of it at once */
+#define MEMORY_FILE ((size_t)32 << 30)	/* sparse; the device has plan.memory of it from the start */
 #define POOL_SIZE ((size_t)32 << 30)	/* of cuMemAlloc's addresses */
 #define ASYNC_POOL_SIZE ((size_t)8 << 30)
 #define VMM_POOL_SIZE ((size_t)8 << 30)	/* of reservations too small for a mapping of their own */
@@ -76,7 +76,7 @@ struct call {
 	const char *name;
 	void *function;
 	uint64_t n;
-	bool answers;			/* it writes to the caller's memory, and meanwhile nobody else comes in */
+	bool answers;			/* it writes to the caller's memory; meanwhile no other call enters */
 };
 
 enum { ANY, INITIALISED, IN_CONTEXT };
@@ -248,7 +248,7 @@ struct op {				/* a command */
 	size_t n_needs;
 	bool started, done, hurried;
 	CUresult error;
-	int polls;			/* held back so many questions long */
+	int polls;			/* queries until it is no longer held back */
 	uint64_t held_until, started_ns, done_ns;
 	CUresult (*run)(struct op *op);
 	void *data;			/* freed with it; graphs copy it */
@@ -284,7 +284,7 @@ void graph_free(struct CUgraph_st *graph);
 
 struct CUmod_st {
 	struct CUmod_st *next;
-	struct global *globals;		/* those that somebody has asked for */
+	struct global *globals;		/* those that were asked for */
 	struct context *ctx;
 	const struct CUlib_st *library;	/* whose it is; NULL: the program's */
 	uint32_t index;			/* the device's */
@@ -312,7 +312,8 @@ CUresult function_param(const struct CUfunc_st *function, size_t index, size_t *
 
 /* ---- driver_library.c: handles of kernels; libraries, which are of every context, and their kernels */
 
-/* Two kinds that launches take alike, and nothing else. One that has ended is given out again at once, as either. */
+/* Launches take two kinds of handles alike; other functions do not. One that has ended is reused immediately, as either
+ * kind. */
 enum handle_kind { ENDED_HANDLE, FUNCTION, KERNEL };
 
 struct CUfunc_st {

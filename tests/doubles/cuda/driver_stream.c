@@ -32,7 +32,7 @@ struct CUstream_st {
 	int worker;			/* the device's thread of it; -1: none yet */
 	struct CUgraph_st *capture;
 	bool captures_origin;
-	int capture_mode;		/* 0: nobody may allocate or wait; 1: this thread; 2: everybody may */
+	int capture_mode;		/* 0: no thread may allocate or wait; 1: this thread may not; 2: all may */
 	long capture_thread;
 };
 
@@ -46,7 +46,7 @@ struct CUevent_st {
 
 static struct CUevent_st *events;
 static unsigned n_streams;
-/* Of contexts that are gone: whoever still has a handle uses memory that is somebody else's. */
+/* Of contexts that have ended: a program that still has a handle uses memory that was reused. */
 static struct CUevent_st *dead_events;
 static struct CUstream_st *dead_streams;
 
@@ -91,10 +91,8 @@ static bool needs_done(const struct op *op)
 	return true;
 }
 
-/*
- * Until when a command that could run does not: 0 where it may. Streams made later go first, where nothing says
- * otherwise; but a command may wait for what an earlier stream does, so that nobody waits for its end for long.
- */
+/* The time until which a command that could run is held back; 0: it may run. Streams made later go first, unless told
+ * otherwise. But a command may wait for an earlier stream, so no thread waits long for its end. */
 static uint64_t held_until(const struct op *op)
 {
 	uint64_t now = driver_now_ns(), until = 0, limit;
@@ -114,7 +112,7 @@ static uint64_t held_until(const struct op *op)
 	return until;
 }
 
-/* Somebody waits: nothing is held back any more. */
+/* A thread waits: nothing is held back any more. */
 static void hurry(struct context *ctx)
 {
 	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
@@ -487,7 +485,7 @@ static CUresult create(struct context *ctx, CUstream *ret, unsigned flags, int p
 	return 0;
 }
 
-/* What is on it goes on. The structure stays until the context ends: nobody takes the handle for another stream's. */
+/* Its commands continue. The structure stays until the context ends: no other stream gets this handle. */
 static CUresult destroy(struct context *ctx, CUstream handle)
 {
 	struct CUstream_st *stream;

@@ -50,7 +50,7 @@ struct program {
 	size_t object_size;
 };
 
-#define MAGIC 0x7472766e61736461u	/* of a program that there is */
+#define MAGIC 0x7472766e61736461u	/* of an existing program */
 
 extern char **environ;
 

@@ -29,7 +29,7 @@ static void plain(void)
 	IS(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxPopCurrent_v2(&current));
 	OK(cu.cuCtxGetCurrent(&current));
 	CHECK(!current);
-	/* A child process that nobody here sees. */
+	/* A child process that no other process here knows. */
 	CHECK(counts().device_pid > 0 && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD);
 }
 
@@ -79,7 +79,7 @@ static void in_fork(void)
 	IS(CUDA_ERROR_NOT_INITIALIZED, cu.cuInit(0));
 	IS(CUDA_ERROR_NOT_INITIALIZED, cu.cuMemAlloc_v2(&p, 1));
 	IS(CUDA_ERROR_NOT_INITIALIZED, cu.cuCtxGetCurrent(&current));
-	/* The parent's device goes on without this one. */
+	/* The parent's device continues without this one. */
 	_exit(kill(at_fork.device_pid, 0) ? 1 : 0);
 }
 
@@ -257,7 +257,7 @@ static void at_exit(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-/* What a context had is nobody's when it has ended, whatever comes to its place. */
+/* When a context has ended, its parts belong to no context, whatever replaces it. */
 static void dead_event(void)
 {
 	CUevent event;

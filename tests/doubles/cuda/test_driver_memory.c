@@ -151,7 +151,7 @@ static void host(void)
 	IS(CUDA_ERROR_INVALID_VALUE, cu.cuMemHostRegister_v2(p, 0, 0));
 	OK(cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)p));
 	CHECK(type == CU_MEMORYTYPE_HOST);
-	/* Both registrations at once, then a page that is not. */
+	/* Both registrations in one range, then a page that is not registered. */
 	OK(more.cuMemcpyHtoD_v2(d, p, 3 * PAGE));
 	CHECK(counts().pinned == 1 && counts().pageable == 0);
 	OK(more.cuMemcpyHtoD_v2(d, p, 4 * PAGE));

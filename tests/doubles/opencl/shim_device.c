@@ -254,7 +254,7 @@ cl_int CL_API_CALL clReleaseDevice(cl_device_id device)
 
 /* ---- contexts and queues */
 
-/* A context whose device is the shim's own. Kept for good: a driver's new context replaces it. */
+/* A context for the shim's own device. It is never freed: a driver's new context replaces it. */
 struct context {
 	struct context *next;
 	cl_context context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shim_event.c - commands, the events by which they end, and what is called then: at once or late. */
+/* shim_event.c - commands, the events of their ends, and the callbacks of these: immediate or late. */
 #include "shim_own.h"
 
 #include <signal.h>
@@ -49,7 +49,7 @@ static void event_put(struct event *event)
 	free(event);
 }
 
-/* With the lock: what the program is told where the driver says @status. */
+/* With the lock: the status that the program gets if the driver reports @status. */
 static cl_int event_status(struct event *event, cl_int status)
 {
 	if (status > CL_COMPLETE)
@@ -254,7 +254,7 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event handle, cl_profiling_info in
 	return error ? error : real.clGetEventProfilingInfo(handle, info, size, ret, ret_size);
 }
 
-/* ---- callbacks, at once or late */
+/* ---- callbacks, immediate or late */
 
 struct callback {
 	struct callback *next;		/* late ones, the earliest first */

@@ -116,7 +116,7 @@ FORWARD(clGetProgramBuildInfo,
 
 /* ---- kernels */
 
-/* What a kernel was told it may reach. Kept for good: a driver's new kernel replaces it. */
+/* The memory that a kernel may reach. It is never freed: a driver's new kernel replaces it. */
 struct kernel {
 	struct kernel *next;
 	cl_kernel kernel;

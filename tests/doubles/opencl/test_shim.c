@@ -31,7 +31,7 @@ static cl_device_id device;
 static cl_context context;
 static cl_command_queue queue, other_queue;
 
-/* Drivers keep what they have until the process ends; no leak of theirs is looked for here. */
+/* Drivers keep their memory until the process ends; this test does not look for their leaks. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -139,7 +139,7 @@ static const char *text_of(cl_device_id of, cl_device_info info)
 	return text;
 }
 
-/* ---- callbacks, in the order in which they come */
+/* ---- callbacks, in the order of their calls */
 
 static struct callback {
 	int number;
@@ -309,7 +309,7 @@ static void event(void)
 
 static void is_lost(void)
 {
-	/* What is in flight in both queues at once has nothing in common. */
+	/* Commands in both queues at the same time share nothing. */
 	char bytes[16] = "", fetched[16];
 	cl_event known, open, last;
 	cl_int error = 0;
@@ -374,7 +374,7 @@ static void late(void)
 
 	open_all("late=7");
 	buffer = make_buffer();
-	/* Not where each is told before the next is given, which may take its time. */
+	/* Not if each callback returns before the next one is called, because that may take long. */
 	for (int i = 0; i < 50 && !mixed; i++)
 		mixed = mix(buffer);
 	CHECK(mixed);

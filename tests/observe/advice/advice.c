@@ -140,7 +140,7 @@ static void good(volatile unsigned *p, size_t size)
 		CHECK_EQ(p[i], i + 1);
 }
 
-/* Input or output that somebody else does, as wrappers of system calls have it done. */
+/* Input or output by other code, as wrappers of system calls let it run. */
 static void do_io(volatile unsigned *p, size_t offset, size_t size, bool in)
 {
 	struct iovec vector = { (char *)p + offset, size }, room[ADSM_IO_ROOM(1)];
@@ -210,7 +210,7 @@ static void anything(volatile unsigned *p, size_t size, uint64_t state)
 	call(adsmInOut(p), 0);
 }
 
-/* ---- what is told */
+/* ---- the advice */
 
 #define TOLD(X) X(h2d_bytes) X(d2h_bytes) X(h2d_transfers) X(d2h_transfers) X(read_faults) X(write_faults) \
 	X(evictions) X(signals)
@@ -223,7 +223,7 @@ static void tell(const adsmStats *stats)
 	printf("\n");
 }
 
-/* What its counters would be under another protocol, with blocks of so many bytes, and nothing sent early. */
+/* Its counters under another protocol, with blocks of that size, and nothing sent early. */
 static void tell_what_if(const struct adsm_record *record, const char *protocol, size_t block_size)
 {
 	const struct adsm_usage *use = record->use;

@@ -93,7 +93,7 @@ static void turns(void)
 		sum(words);
 	}
 	settle();
-	/* One nobody named; a word after each call. */
+	/* An object without a name; a word after each call. */
 	more = adsmAlloc(3 * BLOCK + 5); /* at: more */
 	MUST(more);
 	for (int i = 0; i < 5; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shares.c - uses shared memory and then ends, or not, as it is told: shares KERNELS HOW [PROGRAM [ARGUMENT...]] */
+/* shares.c - uses shared memory, and then ends or stays, as HOW says: shares KERNELS HOW [PROGRAM [ARGUMENT...]] */
 #include <adsm.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 	if (work(argv[1]))
 		return 1;
 	if (!strcmp(how, "wait")) {
-		/* Until whoever holds the other end lets go. */
+		/* Until the other end is closed. */
 		puts("ready");
 		fflush(stdout);
 		while (getchar() != EOF)

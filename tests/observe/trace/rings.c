@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * rings.c - events that programs have only by bad luck, made by hand: rings FILE. Bars that do not nest, more of them
- * at once than there are tracks, handlers in the middle of a put. Says how many events it has made.
- */
+/* rings.c - rare orders of events, made by hand: rings FILE. Bars that do not nest, more of them at the same time than
+ * there are tracks, handlers in the middle of a put. Prints how many events it has made. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

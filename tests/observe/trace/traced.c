@@ -134,7 +134,7 @@ static void threads(void)
 	fflush(stdout);
 }
 
-/* One after the other: more than may have a ring at once. */
+/* One after the other: more than may have a ring at the same time. */
 static void *run_short(void *arg)
 {
 	static unsigned number;
@@ -321,7 +321,7 @@ static void exec_handler(void)
 	}
 }
 
-/* Whoever closes everything, and has the numbers for files of its own. */
+/* A program that closes all descriptors, and gets their numbers for files of its own. */
 static void closes(void)
 {
 	unsigned *p;

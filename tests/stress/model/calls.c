@@ -52,7 +52,7 @@ void load_module(struct worker *worker)
 
 /* ---- calling */
 
-/* Usually it runs at once; now and then it takes long, and reads and writes late. */
+/* Usually it runs immediately; sometimes it takes long, and reads and writes late. */
 static struct call begin_call(enum kernel kernel, size_t n)
 {
 	const unsigned long blocks = n / round_is.block + 1;
@@ -345,7 +345,7 @@ void call_whole(struct object *to, const struct object *from)
 	all_wait = false;
 }
 
-/* A module that is gone at once. */
+/* A module that is unloaded immediately. */
 void module_cycle(void)
 {
 	adsmKernel *kernels[KERNELS];

@@ -232,7 +232,7 @@ void refused(void)
 	look_at(&s);
 }
 
-/* Nobody knows these bytes before, so they are looked at. */
+/* These bytes were unknown before, so they are checked. */
 void random_in(void)
 {
 	const struct spot s = any_spot(256);

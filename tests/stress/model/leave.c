@@ -205,7 +205,7 @@ void leave_late(const struct spot *s)
 	run_left(any_jump(), wait_in, &w);
 }
 
-/* Of @sent bytes some have come, and nobody knows which. */
+/* Some of @sent bytes have come; which ones is unknown. */
 static void see_what_came(const struct spot *s, size_t sent)
 {
 	size_t n = 0;

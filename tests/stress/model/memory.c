@@ -345,7 +345,7 @@ void fill(void)
 		look_at(&s);
 }
 
-/* Where one object ends and the next begins at once. */
+/* Where one object ends and the next one begins immediately. */
 void straddle(void)
 {
 	struct object *left = any_thing(), *right = NULL;
@@ -457,7 +457,8 @@ void look_inside(void)
 
 /* ---- holds */
 
-/* One that lasts: calls that may use the object are refused. What is to be overwritten whole is so at once. */
+/* A hold that lasts: calls that may use the object are refused. What is to be overwritten completely is overwritten
+ * immediately. */
 void hold_on(void)
 {
 	struct object *object = any_thing();

@@ -196,7 +196,7 @@ void end_device_memory(void);
 
 /* ---- io.c */
 
-/* Bytes for somebody who waits for them already. */
+/* Bytes for a thread that waits for them already. */
 struct request {
 	int fd;
 	size_t size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* others.c - signals whose handlers touch shared memory, and children that end at once. */
+/* others.c - signals whose handlers touch shared memory, and children that end immediately. */
 #include "model.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static const int signals[] = { SIGURG, SIGIO, SIGALRM, SIGVTALRM };
 static pid_t process;
 extern char **environ;
 
-/* What a handler touches nobody else does, but for calls while all wait with signals blocked. */
+/* Only the handler touches its object, except calls while all threads wait with signals blocked. */
 static void on_signal(int sig)
 {
 	const int errno_ = errno;

@@ -88,7 +88,7 @@ void print_history(const struct record *of, unsigned thread, size_t n)
 		print_entry(thread, &of->threads[thread].entries[i % HISTORY]);
 }
 
-/* Who has done something to these bytes of an object lately, of all threads, in order. */
+/* The last changes of these bytes of an object, by all threads, in order. */
 static void print_block(int object, size_t first, size_t size)
 {
 	const struct entry *last[24];
@@ -401,7 +401,7 @@ static void *run(void *data)
 		look_at_all();
 		atomic_fetch_add(&record->n_operations, 1);
 	} while (!ended);
-	/* Nobody is sent a signal any more. */
+	/* No thread is sent a signal any more. */
 	meet();
 	end_thread();
 	return NULL;

@@ -23,7 +23,7 @@ static void begin(uint32_t locality, uint32_t n_frames)
 	world_begin(NODES, workers, n_frames, PAGES, locality, NULL);
 }
 
-/* All that is under way arrives, each node's in order, and who was woken goes on. */
+/* All messages under way arrive, each node's in order, and woken workers continue. */
 static void settle(void)
 {
 	do {
@@ -172,12 +172,12 @@ static void test_operations(void)
 	CHECK_COUNT(3);
 	do_write(1, 0, 0, 0, 5);
 	CHECK_COUNT(3);
-	/* Pages that nobody has written to: the first who does is asked for nothing but to take it. */
+	/* Pages that were never written: the first worker that writes one is only asked to take it. */
 	do_read(1, 0, 5);
 	CHECK_COUNT(2);
 	do_write(1, 0, 6, 0, 1);
 	CHECK_COUNT(3);
-	/* Who does not know the home asks for it. */
+	/* A node that does not know the home asks for it. */
 	do_write(2, 0, 6, 1, 1);
 	CHECK_COUNT(2 + 3);
 	do_read(2, 1, 5);
@@ -226,7 +226,7 @@ static void test_operations(void)
 	      world.memory[0][6 * PAGE_SIZE + 3] == 9);
 }
 
-/* Two workers of a node write to neighbouring bytes at once: each has a twin of its own. */
+/* Two workers of a node write to neighbouring bytes at the same time: each has a twin of its own. */
 static void test_two_workers(void)
 {
 	begin(4, PAGES);
@@ -343,7 +343,7 @@ static void test_frames(void)
 	do_release(1, 0, M);
 }
 
-/* All arrives but messages of that kind, and what comes of it, and who was woken goes on. */
+/* All messages arrive, and those that they cause, except messages of that kind. Woken workers continue. */
 static void settle_without(enum adsm_hcrc_kind kind)
 {
 	for (uint32_t i = 0; i < world.n_packets; )
@@ -353,7 +353,7 @@ static void settle_without(enum adsm_hcrc_kind kind)
 			take_notices(1 + i / 2, i % 2);
 }
 
-/* A release waits for an early diff. While it does a frame is wanted in which there are stores of its worker. */
+/* A release waits for an early diff. Meanwhile a frame is needed that has stores of its worker. */
 static void test_waiting_release(void)
 {
 	begin(4, 2);
@@ -506,7 +506,7 @@ static void test_errors(void)
 	CHECK(world.status == -EPERM || world.status == -ENODEV);
 }
 
-/* A node without workers is told that the task ends, and of no barrier before. */
+/* A node without workers learns of the task's end, and of no barrier before. */
 static void test_no_workers(void)
 {
 	static const uint8_t workers[NODES] = { 2, 0, 2 };

@@ -146,7 +146,7 @@ static void make_programs(void)
 
 /* ---- they run */
 
-static uint8_t expected[PAGES * PAGE_SIZE];	/* as if each store were seen by all at once */
+static uint8_t expected[PAGES * PAGE_SIZE];	/* as if all workers saw each store immediately */
 static uint32_t next_step[ALL];
 static uint32_t owners[LOCKS];			/* + 1 */
 static uint64_t n_accesses, n_acquires, n_messages, n_evicted, n_handed_over;
@@ -314,7 +314,7 @@ static void test_programs(uint64_t n, uint64_t first)
 /* ---- one lock that all want, again and again */
 
 static struct {
-	uint64_t asked;			/* at the manager, in which order; 0: not */
+	uint64_t asked;			/* at the manager, in that order; 0: not asked */
 	uint32_t passed;		/* grants to other nodes since */
 } asks[NODES][WORKERS];
 

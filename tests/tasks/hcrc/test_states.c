@@ -83,7 +83,7 @@ struct program {
 
 static struct {				/* changes, too */
 	struct program programs[ALL];
-	uint8_t counted[LOCKS];		/* by all who had the lock: what there is to be seen */
+	uint8_t counted[LOCKS];		/* by all holders of the lock: the value to be found */
 	uint8_t overflows, evictions;	/* that are left */
 } run;
 
@@ -99,7 +99,7 @@ static struct cache *cache_of(uint32_t who)
 	return &world.caches[node_of(who)][who % WORKERS];
 }
 
-/* ---- what can happen: an action is a kind, and who or what */
+/* ---- what can happen: an action is a kind, and a worker or a message */
 
 enum kind { DELIVER = 1, WAKE, ACQUIRE, LOOK, READ, WRITE, RELEASE, BARRIER, CHECK_OTHERS, END, OVERFLOW, EVICT };
 
@@ -177,7 +177,7 @@ static void list_actions(void)
 	}
 }
 
-/* The byte is used by who may: a lock's, or the worker's own. Counted up, where the page is there for that. */
+/* The byte is used by its owner: a lock's holder, or the worker. It is counted up, if the page is writable. */
 static void use_byte(uint32_t who, uint32_t byte)
 {
 	struct program *program = &run.programs[who];
@@ -515,7 +515,7 @@ static uint64_t hash_state(void)
 static uint64_t *visited;		/* a table by hash */
 static size_t visited_size, n_states;
 static uint64_t n_transitions;
-static struct from { uint32_t state; uint16_t action; } *ways;	/* by which each was found first */
+static struct from { uint32_t state; uint16_t action; } *ways;	/* how each was found first */
 static uint32_t at_state;
 static uint16_t at_action;
 

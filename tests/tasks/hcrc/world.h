@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * world.h - the nodes of a cluster, their workers' caches, and a network between them that keeps no order: all in one
- * process, over the protocol's own functions. Who includes it says how large: NODES and WORKERS (of a node) at most,
- * PAGES, PAGE_SIZE, LOCKS, PACKETS (that may be under way).
+ * process, over the protocol's own functions. The including file defines the sizes: NODES and WORKERS (of a node) at
+ * most, PAGES, PAGE_SIZE, LOCKS, PACKETS (that may be under way).
  */
 #ifndef TEST_HCRC_WORLD_H
 #define TEST_HCRC_WORLD_H
@@ -198,7 +198,7 @@ static void put_all(uint32_t node, uint32_t worker)
 			put(node, worker, page, true);
 }
 
-/* What has to be done before it goes on after a lock or a barrier. */
+/* What a worker has to do after a lock or a barrier before it continues. */
 __attribute__((unused))
 static void take_notices(uint32_t node, uint32_t worker)
 {
