@@ -50,7 +50,7 @@ struct news {
 };
 
 /* Node 0: a thread of another node that waits. */
-struct want {
+struct remote_wait {
 	struct adsm_once_wait wait;
 	const struct adsm_kernel_once *once;
 	int node;
@@ -62,7 +62,7 @@ static struct {
 	struct adsm_process_shared *shared;	/* only on node 0 */
 	void (*name_place)(char *place, size_t size, int node);
 	/* Other nodes: */
-	uint32_t told[ADSM_ONCE_SLOTS];	/* for each slot, the last wait that was reported to node 0 */
+	uint32_t reported[ADSM_ONCE_SLOTS];	/* for each slot, the last wait that was reported to node 0 */
 	uint32_t crew;			/* the number that was last reported to node 0 */
 	/* Of the current launch: */
 	const struct adsm_pool_launch *launch;	/* this node's part; NULL: no part that uses units */
@@ -71,8 +71,8 @@ static struct {
 	/* Node 0: */
 	const char *kernel;
 	uint32_t *crews;		/* one for each node */
-	struct want *wants;
-	size_t n_wants, room;
+	struct remote_wait *remotes;
+	size_t n_remotes, room;
 	uint32_t last_doorbell;		/* the value of the table's `doorbell` at the last check */
 	bool listens;
 	struct adsm_pack *packs;	/* one for each node: entries that are to be sent */
@@ -96,7 +96,7 @@ static void send(struct adsm_pack *pack, int node)
 }
 
 /* A unit may be nearly as large as a letter: if necessary, send the packed entries first. */
-static void put(struct adsm_pack *pack, int node, const struct entry *entry, const void *bytes)
+static void put_entry(struct adsm_pack *pack, int node, const struct entry *entry, const void *bytes)
 {
 	if (pack->n + sizeof(*entry) + entry->size > LETTER_SIZE)
 		send(pack, node);
@@ -134,7 +134,7 @@ static void on_failed(const struct adsm_kernel_once *once, int error)
 	add_news(&(struct news){ once, 0, adsm_pool_block.number, error });
 }
 
-static const struct adsm_device_once_told told = {
+static const struct adsm_device_once_hooks hooks = {
 	.set = on_set, .waits = adsm_comm_wake, .failed = on_failed, .refused = adsm_crashes_refuse,
 };
 
@@ -146,7 +146,7 @@ static void put_news(const struct news *one)
 			       .address = (uintptr_t)one->once->data, .unit = one->unit,
 			       .size = one->error ? 0 : one->once->size };
 
-	put(&out, 0, &entry, bytes_of(one->once, one->unit));
+	put_entry(&out, 0, &entry, bytes_of(one->once, one->unit));
 }
 
 static void put_all_news(void)
@@ -177,16 +177,16 @@ static size_t find_waits(struct adsm_once_table *table, struct entry *ret_entrie
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS && i < atomic_load(&table->high); i++) {
-		if (!adsm_once_note_new(table, i, &units.told[i], &note))
+		if (!adsm_once_note_new(table, i, &units.reported[i], &note))
 			continue;
-		ret_entries[n++] = (struct entry){ .kind = WANT, .slot = i, .number = units.told[i],
+		ret_entries[n++] = (struct entry){ .kind = WANT, .slot = i, .number = units.reported[i],
 						   .thread = note.thread, .address = note.address, .unit = note.unit,
 						   .block = note.where };
 	}
 	return n;
 }
 
-static void tell(void)
+static void report_events(void)
 {
 	static struct entry waits[ADSM_ONCE_SLOTS];
 	struct adsm_once_table *table = adsm_device_once_table();
@@ -200,16 +200,16 @@ static void tell(void)
 	n = find_waits(table, waits);
 	put_all_news();
 	for (size_t i = 0; i < n; i++)
-		put(&out, 0, &waits[i], NULL);
+		put_entry(&out, 0, &waits[i], NULL);
 	if (crew != units.crew)
-		put(&out, 0, &(struct entry){ .kind = CREW, .number = crew }, NULL);
+		put_entry(&out, 0, &(struct entry){ .kind = CREW, .number = crew }, NULL);
 	units.crew = crew;
 	send(&out, 0);
 }
 
 /* ---- other nodes: entries from node 0 */
 
-static void take_unit(const struct entry *entry, const void *bytes)
+static void receive_unit(const struct entry *entry, const void *bytes)
 {
 	const struct adsm_kernel_once *once = adsm_device_once_find(entry->address);
 	struct adsm_once_shared *shared;
@@ -226,7 +226,7 @@ static void take_unit(const struct entry *entry, const void *bytes)
 	adsm_once_set(adsm_device_once_table(), shared, entry->address, entry->unit);
 }
 
-static void take_verdict(const struct entry *entry)
+static void receive_verdict(const struct entry *entry)
 {
 	struct adsm_once_note note;
 	uint32_t number = 0;
@@ -239,19 +239,19 @@ static void take_verdict(const struct entry *entry)
 /* ---- node 0: entries to other nodes */
 
 /* Send units that follow a requested one, twice as many bytes each time while requests are in order. */
-static void put_ahead(const struct want *want)
+static void put_ahead(const struct remote_wait *remote)
 {
-	const struct adsm_kernel_once *once = want->once;
+	const struct adsm_kernel_once *once = remote->once;
 	const uint64_t address = (uintptr_t)once->data;
 	struct stream *s = units.streams;
-	uint64_t unit = want->wait.unit + 1;
+	uint64_t unit = remote->wait.unit + 1;
 
-	while (s < units.streams + N_STREAMS && (s->node != want->node || s->address != address ||
+	while (s < units.streams + N_STREAMS && (s->node != remote->node || s->address != address ||
 						  unit - 1 - s->next >= 2))
 		s++;
 	if (s == units.streams + N_STREAMS) {
 		s = &units.streams[units.oldest++ % N_STREAMS];
-		*s = (struct stream){ .address = address, .node = want->node };
+		*s = (struct stream){ .address = address, .node = remote->node };
 	} else {
 		s->bytes = s->bytes ? 2 * s->bytes : 2 * once->size;
 		s->bytes = s->bytes < AHEAD_MAX ? s->bytes : AHEAD_MAX;
@@ -259,14 +259,14 @@ static void put_ahead(const struct want *want)
 	for (size_t left = s->bytes; unit < once->count && left >= once->size; left -= once->size, unit++) {
 		if (!adsm_once_is_set(adsm_device_once_shared(once), unit))
 			break;
-		put(&units.packs[want->node], want->node, &(struct entry){ .kind = UNIT, .address = address,
+		put_entry(&units.packs[remote->node], remote->node, &(struct entry){ .kind = UNIT, .address = address,
 				.unit = unit, .size = once->size }, bytes_of(once, unit));
 	}
 	s->next = unit;
 }
 
 /* Do these threads of one node wait for the same unit? */
-static bool are_alike(const struct want *a, const struct want *b)
+static bool are_alike(const struct remote_wait *a, const struct remote_wait *b)
 {
 	return a->node == b->node && a->once == b->once && a->wait.unit == b->wait.unit;
 }
@@ -274,20 +274,20 @@ static bool are_alike(const struct want *a, const struct want *b)
 /*
  * @first: the first of the answers that are about to be sent. One of these may already contain the unit for that node.
  */
-static void answer(const struct want *first, struct want *want, int error)
+static void answer(const struct remote_wait *first, struct remote_wait *remote, int error)
 {
-	struct entry entry = { .kind = error ? VERDICT : UNIT, .error = error, .slot = want->slot,
-			       .number = error ? want->number : 1, .address = (uintptr_t)want->once->data,
-			       .unit = want->wait.unit, .size = error ? 0 : want->once->size };
+	struct entry entry = { .kind = error ? VERDICT : UNIT, .error = error, .slot = remote->slot,
+			       .number = error ? remote->number : 1, .address = (uintptr_t)remote->once->data,
+			       .unit = remote->wait.unit, .size = error ? 0 : remote->once->size };
 
-	for (; !error && !want->brought && first < want; first++)
-		want->brought = first->brought && are_alike(first, want);
-	if (!error && want->brought)
+	for (; !error && !remote->brought && first < remote; first++)
+		remote->brought = first->brought && are_alike(first, remote);
+	if (!error && remote->brought)
 		return;
-	want->brought = !error;
-	put(&units.packs[want->node], want->node, &entry, bytes_of(want->once, want->wait.unit));
+	remote->brought = !error;
+	put_entry(&units.packs[remote->node], remote->node, &entry, bytes_of(remote->once, remote->wait.unit));
 	if (!error)
-		put_ahead(want);
+		put_ahead(remote);
 }
 
 static int no_sleep(_Atomic uint32_t *word, uint32_t value, bool far)
@@ -295,27 +295,27 @@ static int no_sleep(_Atomic uint32_t *word, uint32_t value, bool far)
 	return 0;
 }
 
-static void check_wants(struct adsm_once_table *table)
+static void check_remotes(struct adsm_once_table *table)
 {
 	size_t n = 0, n_ended = 0;
 
 	/* Waits that have ended are moved to the front. */
 	units.last_doorbell = atomic_load(&table->doorbell);
-	for (size_t i = 0; i < units.n_wants; i++) {
-		struct want want = units.wants[i];
-		int error = adsm_once_wait_once(&want.wait, no_sleep);
+	for (size_t i = 0; i < units.n_remotes; i++) {
+		struct remote_wait remote = units.remotes[i];
+		int error = adsm_once_wait_once(&remote.wait, no_sleep);
 
 		if (error == -EAGAIN)
 			continue;
-		adsm_once_wait_end(&want.wait);
-		units.wants[i] = units.wants[n_ended];
-		units.wants[n_ended] = want;
-		answer(units.wants, &units.wants[n_ended], error);
+		adsm_once_wait_end(&remote.wait);
+		units.remotes[i] = units.remotes[n_ended];
+		units.remotes[n_ended] = remote;
+		answer(units.remotes, &units.remotes[n_ended], error);
 		n_ended++;
 	}
-	for (size_t i = n_ended; i < units.n_wants; i++)
-		units.wants[n++] = units.wants[i];
-	units.n_wants = n;
+	for (size_t i = n_ended; i < units.n_remotes; i++)
+		units.remotes[n++] = units.remotes[i];
+	units.n_remotes = n;
 	if (!n)
 		atomic_store(&table->n_listeners, 0);
 	for (int r = 1; n_ended && r < adsm_comm.n; r++)
@@ -347,7 +347,7 @@ static const struct adsm_kernel_once *find_unit(int from, const struct entry *en
 	return once;
 }
 
-static void take_set(int from, const struct entry *entry, const void *bytes)
+static void receive_set(int from, const struct entry *entry, const void *bytes)
 {
 	const struct adsm_kernel_once *once = find_unit(from, entry);
 	struct adsm_once_shared *shared = adsm_device_once_shared(once);
@@ -358,9 +358,9 @@ static void take_set(int from, const struct entry *entry, const void *bytes)
 		memcpy((char *)once->data + entry->unit * once->size, bytes, once->size);
 		ret = adsm_once_set(adsm_device_once_table(), shared, entry->address, entry->unit);
 	}
-	for (size_t i = 0; i < units.n_wants; i++)
-		units.wants[i].brought |= units.wants[i].node == from && units.wants[i].once == once &&
-					  units.wants[i].wait.unit == entry->unit;
+	for (size_t i = 0; i < units.n_remotes; i++)
+		units.remotes[i].brought |= units.remotes[i].node == from && units.remotes[i].once == once &&
+					  units.remotes[i].wait.unit == entry->unit;
 	if (!ret)
 		return;
 	units.name_place(place, sizeof(place), from);
@@ -371,25 +371,25 @@ static void take_set(int from, const struct entry *entry, const void *bytes)
 	_exit(1);
 }
 
-static void take_want(int from, const struct entry *entry)
+static void receive_wait(int from, const struct entry *entry)
 {
 	const struct adsm_kernel_once *once = find_unit(from, entry);
 	struct adsm_once_note note = { .address = entry->address, .unit = entry->unit, .where = entry->block,
 				       .thread = entry->thread, .node = (uint64_t)from + 1,
 				       .device = adsm_device_once_number() };
 	struct adsm_once_table *table = adsm_device_once_table();
-	struct want *want;
+	struct remote_wait *remote;
 
-	units.wants = adsm_node_grow(units.wants, units.n_wants, &units.room, sizeof(*units.wants));
+	units.remotes = adsm_node_grow(units.remotes, units.n_remotes, &units.room, sizeof(*units.remotes));
 	if (!units.listens && adsm_pool_thread(listen))
 		adsm_comm_fail("the thread that waits for units cannot be started");
 	units.listens = true;
 	/* Before the wait is counted: a thread that sets the unit after that rings. */
 	atomic_store(&table->n_listeners, 1);
 	adsm_format(note.kernel, sizeof(note.kernel), "%s", units.kernel);
-	want = &units.wants[units.n_wants++];
-	*want = (struct want){ .once = once, .node = from, .slot = entry->slot, .number = entry->number };
-	adsm_once_wait_begin(&want->wait, table, adsm_device_once_shared(once), &note);
+	remote = &units.remotes[units.n_remotes++];
+	*remote = (struct remote_wait){ .once = once, .node = from, .slot = entry->slot, .number = entry->number };
+	adsm_once_wait_begin(&remote->wait, table, adsm_device_once_shared(once), &note);
 }
 
 static void note_failure(int error, const void *text, size_t size)
@@ -400,7 +400,7 @@ static void note_failure(int error, const void *text, size_t size)
 	adsm_format(units.failure, sizeof(units.failure), "%.*s", (int)size, (const char *)text);
 }
 
-static void take_crew(int from, uint32_t crew)
+static void receive_crew(int from, uint32_t crew)
 {
 	struct adsm_once_table *table = adsm_device_once_table();
 
@@ -409,7 +409,7 @@ static void take_crew(int from, uint32_t crew)
 	units.crews[from] = crew;
 }
 
-static void take_failed(int from, const struct entry *entry)
+static void receive_failed(int from, const struct entry *entry)
 {
 	adsm_once_fail(adsm_device_once_shared(find_unit(from, entry)), adsm_device_once_number(), entry->error);
 	adsm_once_wake_all(adsm_device_once_table());
@@ -417,31 +417,31 @@ static void take_failed(int from, const struct entry *entry)
 
 /* ---- letters */
 
-static bool take(int from, const struct entry *entry, const void *bytes)
+static bool receive_entry(int from, const struct entry *entry, const void *bytes)
 {
 	if (adsm_comm.rank ? entry->kind < UNIT : entry->kind >= UNIT)
 		return false;
 	switch (entry->kind) {
 	case SET:
-		take_set(from, entry, bytes);
+		receive_set(from, entry, bytes);
 		return true;
 	case WANT:
-		take_want(from, entry);
+		receive_wait(from, entry);
 		return true;
 	case CREW:
-		take_crew(from, entry->number);
+		receive_crew(from, entry->number);
 		return true;
 	case FAILED:
-		take_failed(from, entry);
+		receive_failed(from, entry);
 		return true;
 	case ENDED:
 		note_failure(entry->error, bytes, entry->size);
 		return true;
 	case UNIT:
-		take_unit(entry, bytes);
+		receive_unit(entry, bytes);
 		return true;
 	case VERDICT:
-		take_verdict(entry);
+		receive_verdict(entry);
 		return true;
 	default:
 		return false;
@@ -458,19 +458,19 @@ void adsm_units_letter(const struct adsm_letter *letter)
 	while (at < letter->size) {
 		const struct entry *entry = adsm_pack_take(letter, &at, sizeof(*entry), 8);
 
-		if (!take(letter->from, entry, adsm_pack_take(letter, &at, entry->size, 8)))
+		if (!receive_entry(letter->from, entry, adsm_pack_take(letter, &at, entry->size, 8)))
 			adsm_comm_fail("node %d sent a message about units of unknown kind", letter->from);
 	}
-	if (!adsm_comm.rank && units.n_wants)
-		check_wants(adsm_device_once_table());
+	if (!adsm_comm.rank && units.n_remotes)
+		check_remotes(adsm_device_once_table());
 }
 
 void adsm_units_poll(void)
 {
 	if (adsm_comm.rank)
-		tell();
-	else if (units.n_wants && atomic_load(&adsm_device_once_table()->doorbell) != units.last_doorbell)
-		check_wants(adsm_device_once_table());
+		report_events();
+	else if (units.n_remotes && atomic_load(&adsm_device_once_table()->doorbell) != units.last_doorbell)
+		check_remotes(adsm_device_once_table());
 }
 
 /* ---- launches */
@@ -481,7 +481,7 @@ void adsm_units_start(const char *place, struct adsm_process_shared *shared,
 {
 	const struct adsm_device_once_node node = { adsm_comm.n > 1 ? adsm_comm.rank + 1 : 0,
 						    adsm_comm.n > 1 ? place : "", restore,
-						    adsm_comm.rank ? &told : NULL };
+						    adsm_comm.rank ? &hooks : NULL };
 
 	units.shared = shared;
 	units.name_place = name_place;
@@ -501,7 +501,7 @@ void adsm_units_launch(const char *kernel, const uint32_t *crew)
 		atomic_store(&table->elsewhere[adsm_device_once_number()], 0);
 	for (int r = 1; r < adsm_comm.n; r++) {
 		units.crews[r] = 0;
-		take_crew(r, crew[r]);
+		receive_crew(r, crew[r]);
 	}
 }
 
@@ -510,8 +510,8 @@ int adsm_units_end(char ret_failure[ADSM_PROCESS_TEXT])
 	struct adsm_once_table *table = adsm_device_once_table();
 
 	/* Waits whose threads did not wait for the answer. */
-	while (units.n_wants)
-		adsm_once_wait_end(&units.wants[--units.n_wants].wait);
+	while (units.n_remotes)
+		adsm_once_wait_end(&units.remotes[--units.n_remotes].wait);
 	if (table)
 		atomic_store(&table->n_listeners, 0);
 	units.kernel = NULL;
@@ -539,10 +539,10 @@ void adsm_units_part_ended(void)
 		note_failure(error, adsm_pool_failure(), strlen(adsm_pool_failure()));
 	/* Report all units that were set, and that no thread runs blocks any more. */
 	if (adsm_comm.rank)
-		tell();
+		report_events();
 	if (error && adsm_comm.rank) {
-		put(&out, 0, &(struct entry){ .kind = ENDED, .error = error, .size = strlen(adsm_pool_failure()) },
-		    adsm_pool_failure());
+		put_entry(&out, 0, &(struct entry){ .kind = ENDED, .error = error,
+						    .size = strlen(adsm_pool_failure()) }, adsm_pool_failure());
 		send(&out, 0);
 	}
 }

@@ -62,8 +62,8 @@ _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit,
 		    is_worker() ? "task" : "kernel", launch ? launch->name : "?", is_worker() ? "worker" : "block",
 		    (unsigned long)adsm_pool_block.number, node.place, what, (unsigned long)unit, once->data,
 		    (unsigned long)once->count);
-	if (node.told)
-		node.told->refused(text);
+	if (node.hooks)
+		node.hooks->refused(text);
 	adsm_crash_alone();
 	adsm_process_say_end(memory.shared, text);
 	_exit(1);
@@ -99,8 +99,8 @@ static int wait_for(struct once *once, uint64_t unit)
 
 	memcpy(note.kernel, adsm_pool_block.launch->name, sizeof(note.kernel));
 	adsm_once_wait_begin(&wait, table, once->shared, &note);
-	if (node.told)
-		node.told->waits();
+	if (node.hooks)
+		node.hooks->waits();
 	do
 		ret = adsm_once_wait_once(&wait, worker ? sleep_in_task : adsm_once_sleep);
 	while (ret == -EAGAIN && !(worker && atomic_load(&adsm_task.failed)));
@@ -116,8 +116,8 @@ void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 		if (!(launch->sets >> i & 1) || !sets->count)
 			continue;
 		adsm_once_fail(((struct once *)launch->args[i])->shared, device, error);
-		if (node.told)
-			node.told->failed(sets, error);
+		if (node.hooks)
+			node.hooks->failed(sets, error);
 	}
 	if (launch->sets)
 		adsm_once_wake_all(table);
@@ -192,8 +192,8 @@ static void set(const struct adsm_kernel_once *kernel, uint64_t unit)
 	if (ret)
 		refuse(kernel, unit, ret == -EEXIST ? "sets a unit that is already set" :
 		       "sets a unit that it has not begun to write with ADSM_FRESH");
-	if (node.told)
-		node.told->set(kernel, unit);
+	if (node.hooks)
+		node.hooks->set(kernel, unit);
 }
 
 /* ---- requests */
@@ -371,7 +371,7 @@ int adsm_device_once_settle(void)
 		drop_pieces(piece->address, piece->size);
 	}
 	pthread_mutex_lock(&mutex);
-	for (struct once *once = objects; node.told && once; once = once->next)
+	for (struct once *once = objects; node.hooks && once; once = once->next)
 		atomic_store(&once->shared->failed, 0);
 	pthread_mutex_unlock(&mutex);
 	return 0;

@@ -15,13 +15,13 @@ struct adsm_device_once_node {
 	int (*restore)(uint64_t address, size_t size);
 	/* If table and flags are this process's own, which the application does not see: called by threads that run
 	 * kernels, to report to other processes. NULL: the application sees table and flags. */
-	const struct adsm_device_once_told {
+	const struct adsm_device_once_hooks {
 		void (*set)(const struct adsm_kernel_once *once, uint64_t unit);
 		void (*waits)(void);		/* a thread waits: its note is in the table */
 		/* Units that are not set yet will not be set. */
 		void (*failed)(const struct adsm_kernel_once *once, int error);
 		void (*refused)(const char *text) __attribute__((noreturn));
-	} *told;
+	} *hooks;
 };
 
 /*
@@ -29,7 +29,7 @@ struct adsm_device_once_node {
  * removed.
  */
 void adsm_device_once_start(int memory_fd, uint64_t base, struct adsm_process_shared *shared);
-/* The same for a process of a device with several. @shared: NULL if ->told is set. */
+/* The same for a process of a device with several. @shared: NULL if ->hooks is set. */
 void adsm_device_once_join(const struct adsm_device_once_node *node, struct adsm_process_shared *shared);
 /* Serve one of the ADSM_PROCESS_ONCE_… requests; the callee closes @fd. */
 int adsm_device_once_answer(const struct adsm_process_request *request, int fd);
