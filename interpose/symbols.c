@@ -22,7 +22,7 @@
 #define VERSION_HIDDEN 0x8000
 
 /* The dynamic linker has relocated these addresses, but where it may not write. */
-static const void *place(const struct link_map *map, ElfW(Addr) address)
+static const void *relocated(const struct link_map *map, ElfW(Addr) address)
 {
 	return (const void *)(address < map->l_addr ? address + map->l_addr : address);
 }
@@ -33,21 +33,21 @@ static bool look_at(struct adsm_library *l, const struct link_map *map)
 	*l = (struct adsm_library){ .own = l->own, .map = map, .before = l->before, .base = map->l_addr };
 	for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
 		if (d->d_tag == DT_SYMTAB)
-			l->table = place(map, d->d_un.d_ptr);
+			l->table = relocated(map, d->d_un.d_ptr);
 		else if (d->d_tag == DT_STRTAB)
-			l->names = place(map, d->d_un.d_ptr);
+			l->names = relocated(map, d->d_un.d_ptr);
 		else if (d->d_tag == DT_VERSYM)
-			l->versions = place(map, d->d_un.d_ptr);
+			l->versions = relocated(map, d->d_un.d_ptr);
 		else if (d->d_tag == DT_GNU_HASH)
-			l->gnu_hash = place(map, d->d_un.d_ptr);
+			l->gnu_hash = relocated(map, d->d_un.d_ptr);
 		else if (d->d_tag == DT_HASH)
-			l->hash = place(map, d->d_un.d_ptr);
+			l->hash = relocated(map, d->d_un.d_ptr);
 	}
 	return l->table && l->names && (l->gnu_hash || l->hash) && l->base != getauxval(AT_SYSINFO_EHDR);
 }
 
 /* strcmp() may be a sanitizer's that is just starting. */
-static bool same(const char *a, const char *b)
+static bool is_same_name(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
@@ -63,7 +63,7 @@ static bool is_it(const struct adsm_library *l, uint32_t i, const char *name, un
 		(type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
 		(l->versions ? l->versions[i] >= version && !(l->versions[i] & VERSION_HIDDEN) :
 		 version < VERSION_NAMED) &&
-		same(l->names + symbol->st_name, name);
+		is_same_name(l->names + symbol->st_name, name);
 }
 
 /* A filter, which has two bits set for each name that is there; buckets of chains; and the chains, runs of the table's
@@ -195,17 +195,17 @@ void *adsm_real_dlsym(void *handle, const char *name)
 
 static struct adsm_library self;	/* this library; without a table before the constructors */
 
-static void *own(const char *name)
+static void *own_function(const char *name)
 {
 	bool is_own = name[0] == 'a' && name[1] == 'd' && name[2] == 's' && name[3] == 'm';
 
 	/* Who looks dlsym() itself up wants the real one. */
-	return self.table && !is_own && !same(name, "dlsym") ? adsm_library_find(&self, name, false) : NULL;
+	return self.table && !is_own && !is_same_name(name, "dlsym") ? adsm_library_find(&self, name, false) : NULL;
 }
 
 bool adsm_wrapper_is(const char *name)
 {
-	return own(name) != NULL;
+	return own_function(name) != NULL;
 }
 
 void *adsm_wrapper_of(const char *name, void *symbol)
@@ -215,7 +215,7 @@ void *adsm_wrapper_of(const char *name, void *symbol)
 
 	while (symbol && !next && adsm_library_next(&library))
 		next = adsm_library_find(&library, name, false);
-	return next && next == symbol ? own(name) : NULL;
+	return next && next == symbol ? own_function(name) : NULL;
 }
 
 __attribute__((constructor(101))) static void find_early(void)

@@ -118,8 +118,8 @@ static int next_poll(struct pollfd *fds, nfds_t n, int timeout)
 
 /* Accept the next connection. With @checks, close those that may not pass. Without @waits, return -1 and EAGAIN if
  * there is no connection yet. */
-static int take(const struct gate *gate, int sock, struct sockaddr *address, socklen_t *length, int flags, bool checks,
-		bool waits)
+static int accept_next(const struct gate *gate, int sock, struct sockaddr *address, socklen_t *length, int flags,
+		       bool checks, bool waits)
 {
 	static int (*next)(int, struct sockaddr *, socklen_t *, int);
 	const socklen_t room = length ? *length : 0;
@@ -170,7 +170,7 @@ static ino_t inode_of(int fd)
 	return fstat(fd, &status) ? 0 : status.st_ino;
 }
 
-static int forget(struct found *one)
+static int drop_entry(struct found *one)
 {
 	one->is_there = false;
 	found.n--;
@@ -187,7 +187,7 @@ static struct found *entry_of(int sock)
 			continue;
 		if (one->inode == inode_of(sock))
 			return one;
-		close(forget(one));
+		close(drop_entry(one));
 	}
 	return NULL;
 }
@@ -215,7 +215,7 @@ static int take_found(int sock, struct sockaddr *address, socklen_t *length, int
 	pthread_mutex_lock(&found.lock);
 	one = entry_of(sock);
 	if (one) {
-		fd = forget(one);
+		fd = drop_entry(one);
 		if (address && length) {
 			memcpy(address, &one->peer, *length < one->length ? *length : one->length);
 			*length = one->length;
@@ -252,7 +252,7 @@ static bool is_ready(const struct gate *gate, int sock, const void *caller)
 		if (one->is_there)
 			continue;
 		one->length = sizeof(one->peer);
-		one->fd = take(gate, sock, (void *)&one->peer, &one->length, SOCK_CLOEXEC, true, false);
+		one->fd = accept_next(gate, sock, (void *)&one->peer, &one->length, SOCK_CLOEXEC, true, false);
 		one->sock = sock;
 		one->inode = inode_of(sock);
 		one->is_there = one->fd >= 0;
@@ -371,7 +371,8 @@ static int accept_one(int sock, struct sockaddr *address, socklen_t *length, int
 	const struct gate gate = read_gate();
 	const int fd = take_found(sock, address, length, flags);
 
-	return fd >= 0 ? fd : take(&gate, sock, address, length, flags, is_closed(&gate) && !is_kernel(caller), true);
+	return fd >= 0 ? fd : accept_next(&gate, sock, address, length, flags,
+					  is_closed(&gate) && !is_kernel(caller), true);
 }
 
 PUBLIC int accept4(int sock, struct sockaddr *address, socklen_t *length, int flags)

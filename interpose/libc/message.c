@@ -167,8 +167,8 @@ static bool shared_headers(const struct mmsghdr *headers, unsigned n)
 }
 
 /* Send or receive the first messages, as many as BATCH and the room for vectors permit. *ret_n: messages tried. */
-ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input,
-		   unsigned *ret_n)
+ADSM_SLOW int transfer_batch(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout,
+			     bool input, unsigned *ret_n)
 {
 	unsigned most = n < BATCH ? n : BATCH;
 	struct mmsghdr own[most + 1];
@@ -222,7 +222,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 }
 
 /* All messages. As in the system, if some were transferred before a failure, the result is their number. */
-ADSM_SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+ADSM_SLOW int transfer_all(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	int saved_errno = errno, total = 0, done;
 	unsigned given;
@@ -230,7 +230,7 @@ ADSM_SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 	adsm_io_look_back(ADSM_STACK());
 	n = n < IOV_MAX ? n : IOV_MAX;
 	do {
-		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input, &given);
+		done = transfer_batch(fd, headers + total, n - (unsigned)total, flags, timeout, input, &given);
 		if (done < 0 && !total)
 			return -1;
 		if (done < 0)
@@ -245,7 +245,7 @@ ADSM_SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 
 ADSM_WRAPPER int sendmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags)
 {
-	return shared_headers(headers, n) ? many(fd, headers, n, flags, NULL, false) :
+	return shared_headers(headers, n) ? transfer_all(fd, headers, n, flags, NULL, false) :
 		real(sendmmsg)(fd, headers, n, flags);
 }
 
@@ -259,7 +259,7 @@ ADSM_SLOW int recvmmsg_shared(int fd, struct mmsghdr *headers, unsigned n, int f
 		return real(recvmmsg)(fd, headers, n, flags, timeout);
 	if (error)
 		return adsm_refuse(EIO);
-	done = many(fd, headers, n, flags, timeout ? &left : NULL, true);
+	done = transfer_all(fd, headers, n, flags, timeout ? &left : NULL, true);
 	error = timeout && done > 0 ? adsm_range_give(timeout, &left, sizeof(left)) : 0;
 	return error ? adsm_range_refuse(error) : done;
 }

@@ -21,7 +21,7 @@ static bool is_me(int rank, MPI_Comm comm)
 }
 
 /* The access to a receive buffer: with MPI_IN_PLACE, it also has the bytes that this rank sends. */
-static enum access over(const void *out)
+static enum access output_access(const void *out)
 {
 	return out == MPI_IN_PLACE ? WRITES_SOME : WRITES;
 }
@@ -64,7 +64,7 @@ PAIR(Bcast, Ibcast,
 PAIR(Gather, Igather,
      READ(out, n_out, out_type);
      if (is_me(root, comm))
-	     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
+	     WRITE(in, (size_t)n_in * (size_t)size, in_type, output_access(out));,
      (out, n_out, out_type, in, n_in, in_type, root, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, int root,
      MPI_Comm comm)
@@ -95,7 +95,7 @@ PAIR(Scatterv, Iscatterv,
 
 PAIR(Allgather, Iallgather,
      READ(out, n_out, out_type);
-     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
+     WRITE(in, (size_t)n_in * (size_t)size, in_type, output_access(out));,
      (out, n_out, out_type, in, n_in, in_type, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, MPI_Comm comm)
 
@@ -108,7 +108,7 @@ PAIR(Allgatherv, Iallgatherv,
 
 PAIR(Alltoall, Ialltoall,
      READ(out, (size_t)n_out * (size_t)size, out_type);
-     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
+     WRITE(in, (size_t)n_in * (size_t)size, in_type, output_access(out));,
      (out, n_out, out_type, in, n_in, in_type, comm),
      const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, MPI_Comm comm)
 
@@ -129,14 +129,14 @@ PAIR(Alltoallw, Ialltoallw,
 PAIR(Reduce, Ireduce,
      READ(out, n, type);
      if (is_me(root, comm))
-	     WRITE(in, n, type, over(out));,
+	     WRITE(in, n, type, output_access(out));,
      (out, in, n, type, op, root, comm),
      const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 
 #define REDUCTION(name, later) \
 	PAIR(name, later, \
 	     READ(out, n, type); \
-	     WRITE(in, n, type, over(out));, \
+	     WRITE(in, n, type, output_access(out));, \
 	     (out, in, n, type, op, comm), \
 	     const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 REDUCTION(Allreduce, Iallreduce)
@@ -151,7 +151,7 @@ PAIR(Exscan, Iexscan,
 
 PAIR(Reduce_scatter_block, Ireduce_scatter_block,
      READ(out, (size_t)n * (size_t)size, type);
-     WRITE(in, out == MPI_IN_PLACE ? (size_t)n * (size_t)size : (size_t)n, type, over(out));,
+     WRITE(in, out == MPI_IN_PLACE ? (size_t)n * (size_t)size : (size_t)n, type, output_access(out));,
      (out, in, n, type, op, comm),
      const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 

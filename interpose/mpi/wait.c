@@ -57,7 +57,7 @@ static bool begin_call(struct call *call, int n, const MPI_Request *requests, MP
 }
 
 /* Request @i may have ended. @error: its own. */
-static void over(const struct call *call, int i, int error, const MPI_Status *status)
+static void request_ended(const struct call *call, int i, int error, const MPI_Status *status)
 {
 	if (is(error, MPI_SUCCESS))
 		loans_completed(call->before[i], call->newest, status);
@@ -69,16 +69,17 @@ static void over(const struct call *call, int i, int error, const MPI_Status *st
 static void all_failed(const struct call *call, int error)
 {
 	for (int i = 0; i < call->n; i++)
-		over(call, i, error, NULL);
+		request_ended(call, i, error, NULL);
 }
 
 /* MPI has set the first @n statuses, for the requests in @indices. NULL: for the first @n requests. */
-static void over_several(const struct call *call, int n, const int *indices, int result)
+static void requests_ended(const struct call *call, int n, const int *indices, int result)
 {
 	for (int k = 0; k < n; k++) {
 		const MPI_Status *status = &call->statuses[k];
 
-		over(call, indices ? indices[k] : k, result == MPI_SUCCESS ? result : status->MPI_ERROR, status);
+		request_ended(call, indices ? indices[k] : k, result == MPI_SUCCESS ? result : status->MPI_ERROR,
+			      status);
 	}
 }
 
@@ -154,7 +155,7 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 		statuses = call.statuses; \
 		result = PMPI_##name(n, requests, ARGUMENTS arguments); \
 		if (is_set) \
-			over_several(&call, n_done, indices, result); \
+			requests_ended(&call, n_done, indices, result); \
 		else \
 			all_failed(&call, result); \
 		end_call(&call); \

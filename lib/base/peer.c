@@ -53,11 +53,11 @@ int adsm_peer_listen(int *ret_fd, char ret_thread[ADSM_PEER_THREAD_SIZE])
 	return 0;
 }
 
-static int who(int fd, struct ucred *ret_who)
+static int peer_credentials(int fd, struct ucred *ret_credentials)
 {
-	socklen_t size = sizeof(*ret_who);
+	socklen_t size = sizeof(*ret_credentials);
 
-	return (int)sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, ret_who, &size);
+	return (int)sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, ret_credentials, &size);
 }
 
 int adsm_peer_accept(int fd)
@@ -65,7 +65,7 @@ int adsm_peer_accept(int fd)
 	int sock = adsm_fd_lift((int)sys(SYS_accept4, fd, NULL, NULL, SOCK_CLOEXEC));
 	struct ucred other = { 0 };
 
-	if (sock >= 0 && (who(sock, &other) || (other.uid && other.uid != (uid_t)sys(SYS_geteuid)))) {
+	if (sock >= 0 && (peer_credentials(sock, &other) || (other.uid && other.uid != (uid_t)sys(SYS_geteuid)))) {
 		adsm_peer_close(sock);
 		return -EPERM;
 	}
@@ -138,7 +138,7 @@ int adsm_peer_connect(int pid)
 	do
 		error = (int)sys(SYS_connect, fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + NAME_LENGTH);
 	while (error == -EINTR);
-	if (!error && (who(fd, &other) || other.pid != pid))
+	if (!error && (peer_credentials(fd, &other) || other.pid != pid))
 		error = -ENOENT;
 	if (!error)
 		return fd;

@@ -68,7 +68,7 @@ static void ask_node(void *arg)
 	struct adsm_process_reply reply;
 
 	for (uintptr_t i = 1; i <= (uintptr_t)arg; i++) {
-		STEP_CHECK(!ask(&request, -1, &reply));
+		STEP_CHECK(!call_node(&request, -1, &reply));
 		STEP_CHECK(n_answers == (int)i);
 	}
 }

@@ -98,7 +98,7 @@ static bool map_shared(struct keeper *keeper)
 } while (0)
 
 /* Report the reason to the application. A reason that a node reported before has priority. */
-static void tell(struct keeper *keeper)
+static void report_end(struct keeper *keeper)
 {
 	if (keeper->answered && *keeper->why)
 		adsm_process_say_end(keeper->shared, keeper->why);
@@ -346,7 +346,7 @@ static int start_job(struct keeper *keeper)
 	return ret;
 }
 
-static _Noreturn void keep(struct keeper *keeper)
+static _Noreturn void run_job(struct keeper *keeper)
 {
 	sigset_t all;
 
@@ -359,7 +359,7 @@ static _Noreturn void keep(struct keeper *keeper)
 	keeper->started_ns = adsm_os_now_ns();
 	if (keeper->signals >= 0 && getppid() == keeper->guard && !start_job(keeper))
 		watch(keeper);
-	tell(keeper);
+	report_end(keeper);
 	/* The application ended the cluster: node 0 detects that, too, and ends the job in an orderly way. */
 	if (keeper->running && !*keeper->why)
 		keeper->running = !adsm_cluster_job_await(&keeper->job, ORDERLY_MS);
@@ -372,7 +372,7 @@ static _Noreturn void keep(struct keeper *keeper)
 }
 
 /* Wait for the keeper. A signal that would end the guard is passed on to the keeper. */
-static int await(struct keeper *keeper, pid_t pid, const sigset_t *all)
+static int wait_for_keeper(struct keeper *keeper, pid_t pid, const sigset_t *all)
 {
 	siginfo_t info;
 	int status;
@@ -382,7 +382,7 @@ static int await(struct keeper *keeper, pid_t pid, const sigset_t *all)
 			continue;
 		if (is_end(info.si_signo)) {
 			say_sent(keeper, info.si_signo, info.si_pid, info.si_uid);
-			tell(keeper);
+			report_end(keeper);
 			kill(pid, SIGTERM);
 		}
 		while (waitpid(pid, &status, WNOHANG) == pid)
@@ -433,14 +433,14 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	pid = fork();
 	if (!pid)
-		keep(keeper);
+		run_job(keeper);
 	if (pid > 0)
-		status = await(keeper, pid, &all);
+		status = wait_for_keeper(keeper, pid, &all);
 	if (pid > 0 && WIFEXITED(status))
 		return 0;
 	adsm_process_how_status(status, how, sizeof(how));
 	END(keeper, -ENODEV, "its keeper (pid %d) %s", pid, pid < 0 ? "could not be started" : how);
-	tell(keeper);
+	report_end(keeper);
 	/* The launch command has got SIGTERM when the keeper ended. */
 	adsm_cluster_end_all(PATIENCE_MS);
 	adsm_cluster_folder_remove(keeper->folder);

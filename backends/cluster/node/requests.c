@@ -53,7 +53,7 @@ static void wake_node(void)
 		adsm_process_queue_poke(&requests.shared->queue, true);
 }
 
-static int ask(const struct adsm_process_request *request, int fd, struct adsm_process_reply *reply)
+static int call_node(const struct adsm_process_request *request, int fd, struct adsm_process_reply *reply)
 {
 	uint32_t state;
 
@@ -71,12 +71,12 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		 struct adsm_process_reply *reply)
 {
 	requests.shared = shared;
-	return ask(hello, memory_fd, reply);
+	return call_node(hello, memory_fd, reply);
 }
 
 static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
 {
-	return ask(request, fds[0], reply);
+	return call_node(request, fds[0], reply);
 }
 
 static void *read_requests(void *arg)

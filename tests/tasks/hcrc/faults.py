@@ -56,7 +56,8 @@ FAULTS = {
         "hcrc_pages", "hcrc->twins[*at - 1].worker != whose", "(hcrc->twins[*at - 1].worker != 0) != (whose != 0)",
         "locks", "Assertion"),
     "who waits on a node is forgotten": (
-        "hcrc_sync", "\tif (lock->first && !lock->n_asked)\n\t\task(hcrc, number);\n", "", "again", "no deadlock"),
+        "hcrc_sync", "\tif (lock->first && !lock->n_asked)\n\t\trequest_lock(hcrc, number);\n", "", "again",
+        "no deadlock"),
     "a home is told before it has the page": (
         "hcrc", "\tif (entry->moving) {", "\tif (entry->moving && entry->waiting) {", "locks", "messages fit"),
     "a lock stays on a node": (

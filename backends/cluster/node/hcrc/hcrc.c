@@ -35,7 +35,7 @@ static bool is_valid(const struct adsm_hcrc_config *config)
 struct room { uint8_t *at; size_t used; };
 
 /* Take the next n * size bytes of the room. If it has no memory, they are only counted. */
-static void *take(struct room *room, size_t n, size_t size)
+static void *carve(struct room *room, size_t n, size_t size)
 {
 	void *at = room->at ? room->at + room->used : NULL;
 
@@ -55,10 +55,10 @@ static void lay_out_lists(struct room *room, struct adsm_hcrc *hcrc)
 	const uint32_t n_workers = adsm_hcrc_n_workers(hcrc);
 	const uint32_t n_nodes = config->self == ADSM_HCRC_MANAGER ? config->n_nodes : 0;
 	const uint32_t n = 3 + n_workers + n_nodes;
-	struct adsm_hcrc_list *lists = take(room, n, sizeof(*lists));
+	struct adsm_hcrc_list *lists = carve(room, n, sizeof(*lists));
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t *at = take(room, config->n_pages, sizeof(*at));
+		uint32_t *at = carve(room, config->n_pages, sizeof(*at));
 
 		if (lists)
 			lists[i].at = at;
@@ -74,11 +74,11 @@ static void lay_out_manager(struct room *room, struct adsm_hcrc *hcrc)
 {
 	const struct adsm_hcrc_config *config = &hcrc->config;
 
-	hcrc->entries = take(room, config->n_pages, sizeof(*hcrc->entries));
-	hcrc->global_locks = take(room, config->n_locks + config->n_nodes, sizeof(*hcrc->global_locks));
-	hcrc->waiters = take(room, n_all_workers(config), sizeof(*hcrc->waiters));
-	hcrc->first_release = take(room, config->n_nodes, sizeof(*hcrc->first_release));
-	hcrc->last_release = take(room, config->n_nodes, sizeof(*hcrc->last_release));
+	hcrc->entries = carve(room, config->n_pages, sizeof(*hcrc->entries));
+	hcrc->global_locks = carve(room, config->n_locks + config->n_nodes, sizeof(*hcrc->global_locks));
+	hcrc->waiters = carve(room, n_all_workers(config), sizeof(*hcrc->waiters));
+	hcrc->first_release = carve(room, config->n_nodes, sizeof(*hcrc->first_release));
+	hcrc->last_release = carve(room, config->n_nodes, sizeof(*hcrc->last_release));
 }
 
 static void lay_out(struct room *room, struct adsm_hcrc *hcrc)
@@ -86,20 +86,20 @@ static void lay_out(struct room *room, struct adsm_hcrc *hcrc)
 	const struct adsm_hcrc_config *config = &hcrc->config;
 	const size_t begin = room->used;
 
-	hcrc->now = take(room, 1, sizeof(*hcrc->now));
+	hcrc->now = carve(room, 1, sizeof(*hcrc->now));
 	hcrc->state = (uint8_t *)hcrc->now;
-	hcrc->sent = take(room, config->n_nodes, sizeof(*hcrc->sent));
-	hcrc->taken = take(room, config->n_nodes, sizeof(*hcrc->taken));
-	hcrc->pages = take(room, config->n_pages, sizeof(*hcrc->pages));
-	hcrc->twins = take(room, n_twins(config), sizeof(*hcrc->twins));
-	hcrc->twin_bytes = take(room, n_twins(config), config->page_size);
-	hcrc->locks = take(room, config->n_locks, sizeof(*hcrc->locks));
-	hcrc->workers = take(room, adsm_hcrc_n_workers(hcrc), sizeof(*hcrc->workers));
+	hcrc->sent = carve(room, config->n_nodes, sizeof(*hcrc->sent));
+	hcrc->taken = carve(room, config->n_nodes, sizeof(*hcrc->taken));
+	hcrc->pages = carve(room, config->n_pages, sizeof(*hcrc->pages));
+	hcrc->twins = carve(room, n_twins(config), sizeof(*hcrc->twins));
+	hcrc->twin_bytes = carve(room, n_twins(config), config->page_size);
+	hcrc->locks = carve(room, config->n_locks, sizeof(*hcrc->locks));
+	hcrc->workers = carve(room, adsm_hcrc_n_workers(hcrc), sizeof(*hcrc->workers));
 	lay_out_lists(room, hcrc);
 	if (config->self == ADSM_HCRC_MANAGER)
 		lay_out_manager(room, hcrc);
 	hcrc->state_size = room->used - begin;
-	hcrc->diff = take(room, ADSM_DIFF_MAX(config->page_size), 1);
+	hcrc->diff = carve(room, ADSM_DIFF_MAX(config->page_size), 1);
 }
 
 size_t adsm_hcrc_size(const struct adsm_hcrc_config *config)
@@ -109,7 +109,7 @@ size_t adsm_hcrc_size(const struct adsm_hcrc_config *config)
 
 	if (!is_valid(config))
 		return 0;
-	take(&room, 1, sizeof(hcrc));
+	carve(&room, 1, sizeof(hcrc));
 	lay_out(&room, &hcrc);
 	return (room.used + 63) & ~(size_t)63;
 }
@@ -117,7 +117,7 @@ size_t adsm_hcrc_size(const struct adsm_hcrc_config *config)
 struct adsm_hcrc *adsm_hcrc_init(void *memory, const struct adsm_hcrc_config *config)
 {
 	struct room room = { memory, 0 };
-	struct adsm_hcrc *hcrc = take(&room, 1, sizeof(*hcrc));
+	struct adsm_hcrc *hcrc = carve(&room, 1, sizeof(*hcrc));
 
 	hcrc->config = *config;
 	lay_out(&room, hcrc);

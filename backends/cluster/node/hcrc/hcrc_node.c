@@ -53,7 +53,7 @@ static void wake(uint32_t worker)
 
 /* ---- functions that the protocol calls; the mutex is held */
 
-static void put(struct queue *queue, const struct letter *letter, const void *bytes)
+static void enqueue(struct queue *queue, const struct letter *letter, const void *bytes)
 {
 	const uint32_t size = letter->message.size;
 
@@ -71,7 +71,7 @@ static void on_send(void *arg, const struct adsm_hcrc_message *message, const vo
 {
 	const struct letter letter = { adsm_virtual_send(message), node.task, *message };
 
-	put(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes);
+	enqueue(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes);
 }
 
 static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
@@ -109,7 +109,7 @@ static void swap(struct queue *a, struct queue *b)
 	*b = was;
 }
 
-static void take(int from, const struct letter *letter, const void *bytes)
+static void deliver(int from, const struct letter *letter, const void *bytes)
 {
 	const struct adsm_hcrc_message *message = &letter->message;
 	int ret;
@@ -130,7 +130,7 @@ static void take_all(struct queue *queue)
 
 	for (size_t at = 0; at < queue->size; at += sizeof(letter) + letter.message.size) {
 		memcpy(&letter, queue->at + at, sizeof(letter));
-		take(letter.message.from, &letter, queue->at + at + sizeof(letter));
+		deliver(letter.message.from, &letter, queue->at + at + sizeof(letter));
 	}
 	queue->size = 0;
 }
@@ -157,10 +157,10 @@ void adsm_hcrc_node_letter(const struct adsm_letter *letter)
 		adsm_comm_fail("node %d sent an invalid message of %zu bytes", letter->from, letter->size);
 	/* A letter of a task that has failed may come late: ignore it. */
 	if (head.task == node.task + 1) {
-		put(&node.early, &head, bytes);
+		enqueue(&node.early, &head, bytes);
 	} else if (head.task == node.task && node.hcrc) {
 		pthread_mutex_lock(&node.mutex);
-		take(letter->from, &head, bytes);
+		deliver(letter->from, &head, bytes);
 		take_own();
 		pthread_mutex_unlock(&node.mutex);
 	}

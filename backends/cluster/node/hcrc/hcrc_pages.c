@@ -191,7 +191,7 @@ void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t number)
 /* ---- workers */
 
 /* Give the page to a worker that has waited for it. @has: the worker reports that it has the bytes. */
-static void give(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
+static void give_page(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 	const uint64_t bit = adsm_hcrc_bit(worker);
@@ -205,7 +205,7 @@ static void give(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool 
 	hcrc->config.page(hcrc->config.arg, worker, number, has ? NULL : adsm_hcrc_bytes(hcrc, number));
 }
 
-static void ask(struct adsm_hcrc *hcrc, uint32_t number)
+static void request_page(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 	struct adsm_hcrc_message message = { .page = number, .has = page->valid };
@@ -229,15 +229,15 @@ static void serve(struct adsm_hcrc *hcrc, uint32_t number)
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 
 	while (page->valid && page->want_read)
-		give(hcrc, adsm_hcrc_pop(&page->want_read), number, false);
+		give_page(hcrc, adsm_hcrc_pop(&page->want_read), number, false);
 	while (page->right == ADSM_HCRC_MAY_WRITE && page->want_write) {
 		const uint32_t worker = adsm_hcrc_pop(&page->want_write);
 
 		make_twin(hcrc, number, worker + 1);
-		give(hcrc, worker, number, hcrc->workers[worker].has);
+		give_page(hcrc, worker, number, hcrc->workers[worker].has);
 	}
 	if ((page->want_read || page->want_write) && !page->asked)
-		ask(hcrc, number);
+		request_page(hcrc, number);
 }
 
 void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)

@@ -70,7 +70,7 @@ static void hand_over(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock)
 	go(hcrc, lock->owner - 1u);
 }
 
-static void ask(struct adsm_hcrc *hcrc, uint32_t number)
+static void request_lock(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	hcrc->locks[number].n_asked++;
 	hcrc->counts.global_locks++;
@@ -90,7 +90,7 @@ int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 	put_last(hcrc, lock, worker);
 	/* If locks are handed over on the node, one request is enough. */
 	if (!hcrc->config.locality || (!lock->here && !lock->n_asked))
-		ask(hcrc, number);
+		request_lock(hcrc, number);
 	return 0;
 }
 
@@ -106,7 +106,7 @@ static void release(struct adsm_hcrc *hcrc, uint32_t worker)
 	hcrc->workers[worker].n_locks--;
 	go(hcrc, worker);
 	if (lock->first && !lock->n_asked)
-		ask(hcrc, number);
+		request_lock(hcrc, number);
 }
 
 static void arrive(struct adsm_hcrc *hcrc)

@@ -155,7 +155,7 @@ void adsm_comm_version(char *text, size_t size)
 
 /* ---- letters */
 
-static void count(enum adsm_tag tag, size_t size)
+static void count_message(enum adsm_tag tag, size_t size)
 {
 	bool pages = tag == ADSM_TAG_DIFFS || tag == ADSM_TAG_WANT;
 	struct adsm_comm_traffic *traffic = pages ? &adsm_comm.pages : &adsm_comm.control;
@@ -175,7 +175,7 @@ static void post(struct body *body, size_t size, int to, enum adsm_tag tag)
 	p->body = body;
 	body->used++;
 	MPI_Isend(body->data, (int)size, MPI_BYTE, to, tag, comm.letters, &p->request);
-	count(tag, size);
+	count_message(tag, size);
 	adsm_doorbell_ring(to);
 }
 
@@ -286,7 +286,7 @@ static void take_bytes(struct adsm_letter *letter, MPI_Message *message)
 }
 
 /* Get a letter with this tag, or MPI_ANY_TAG. */
-static bool take(int tag, struct adsm_letter *ret_letter)
+static bool take_letter(int tag, struct adsm_letter *ret_letter)
 {
 	MPI_Message message;
 	MPI_Status status;
@@ -305,7 +305,7 @@ static bool take(int tag, struct adsm_letter *ret_letter)
 	take_bytes(ret_letter, &message);
 	comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
 	if (ret_letter->tag != ADSM_TAG_BEAT) {
-		count(ret_letter->tag, ret_letter->size);
+		count_message(ret_letter->tag, ret_letter->size);
 		adsm_comm_active();
 	}
 	return true;
@@ -321,7 +321,7 @@ bool adsm_comm_receive(struct adsm_letter *ret_letter)
 		return false;
 	for (;;) {
 		adsm_comm_is_busy();
-		if (!take(MPI_ANY_TAG, ret_letter))
+		if (!take_letter(MPI_ANY_TAG, ret_letter))
 			return false;
 		if (ret_letter->tag != ADSM_TAG_BEAT)
 			break;
@@ -337,7 +337,7 @@ bool adsm_comm_receive(struct adsm_letter *ret_letter)
 bool adsm_comm_receive_only(enum adsm_tag tag, struct adsm_letter *ret_letter)
 {
 	adsm_comm_beat();
-	return take(tag, ret_letter);
+	return take_letter(tag, ret_letter);
 }
 
 void adsm_comm_drop(struct adsm_letter *letter)

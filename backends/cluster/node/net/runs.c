@@ -53,7 +53,7 @@ void adsm_runs_add(struct adsm_runs *runs, uint64_t first, uint64_t n)
 }
 
 /* The index of the first run that ends after @page. */
-static size_t place(const struct adsm_runs *runs, uint64_t page)
+static size_t index_after(const struct adsm_runs *runs, uint64_t page)
 {
 	size_t low = 0, high = runs->n;
 
@@ -81,7 +81,7 @@ static void replace(struct adsm_runs *runs, size_t at, size_t n_old, const struc
 void adsm_runs_insert(struct adsm_runs *runs, struct adsm_run run)
 {
 	/* Adjacent runs are joined with it. */
-	const size_t at = place(runs, run.first - (run.first > 0));
+	const size_t at = index_after(runs, run.first - (run.first > 0));
 	uint64_t end = run.first + run.n;
 	size_t n_old = 0;
 
@@ -98,7 +98,7 @@ void adsm_runs_insert(struct adsm_runs *runs, struct adsm_run run)
 void adsm_runs_remove(struct adsm_runs *runs, struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
-	const size_t at = place(runs, run.first);
+	const size_t at = index_after(runs, run.first);
 	struct adsm_run rest[2];
 	size_t n_old = 0, n = 0;
 
@@ -126,7 +126,7 @@ void adsm_runs_split(const struct adsm_runs *runs, struct adsm_run run, struct a
 	const uint64_t end = run.first + run.n;
 	uint64_t at = run.first;
 
-	for (size_t i = place(runs, at); i < runs->n && runs->v[i].first < end; i++) {
+	for (size_t i = index_after(runs, at); i < runs->n && runs->v[i].first < end; i++) {
 		uint64_t from = runs->v[i].first > at ? runs->v[i].first : at;
 		uint64_t to = runs->v[i].first + runs->v[i].n < end ? runs->v[i].first + runs->v[i].n : end;
 

@@ -117,7 +117,7 @@ static void take_notices(struct worker *worker)
 		adsm_copies_give_up(pages_of(worker), adsm_hcrc_address(&workers.memory, page, workers.cores.page));
 }
 
-static void take(struct worker *worker, uint32_t id)
+static void acquire(struct worker *worker, uint32_t id)
 {
 	const uint64_t since = adsm_task_since();
 	enum adsm_hcrc_acquired how;
@@ -135,7 +135,7 @@ static void take(struct worker *worker, uint32_t id)
 	take_notices(worker);
 }
 
-static void give(struct worker *worker, uint32_t id)
+static void release(struct worker *worker, uint32_t id)
 {
 	adsm_copies_release(pages_of(worker));
 	worker->locks[find_lock(worker, id)] = worker->locks[worker->n_locks - 1];
@@ -156,7 +156,7 @@ static void lock(struct adsm_task_worker *base, uint32_t id)
 	check_number(worker, id);
 	if (find_lock(worker, id) < worker->n_locks)
 		adsm_task_fail_by(worker->thread, -EDEADLK, ADSM_TASK_HAS_LOCK, id);
-	take(worker, id);
+	acquire(worker, id);
 }
 
 static void unlock(struct adsm_task_worker *base, uint32_t id)
@@ -170,7 +170,7 @@ static void unlock(struct adsm_task_worker *base, uint32_t id)
 		worker->gives_back = true;
 		adsm_task_fail_by(worker->thread, -EPERM, ADSM_TASK_GIVES_FREE, id);
 	}
-	give(worker, id);
+	release(worker, id);
 }
 
 static void barrier(struct adsm_task_worker *base)
@@ -198,9 +198,9 @@ static void *allocate(struct adsm_task_worker *base, size_t size)
 	struct worker *worker = worker_of(base);
 	uint64_t address;
 
-	take(worker, ADSM_NODE_HEAP_LOCK);
+	acquire(worker, ADSM_NODE_HEAP_LOCK);
 	address = adsm_node_heap_alloc(&pages_of(worker)->store, workers.memory.heap, size);
-	give(worker, ADSM_NODE_HEAP_LOCK);
+	release(worker, ADSM_NODE_HEAP_LOCK);
 	return (void *)(uintptr_t)address;
 }
 
@@ -212,9 +212,9 @@ static void give_back(struct adsm_task_worker *base, void *p)
 	if (!p)
 		return;
 	/* The lock also makes all earlier stores to this memory visible before it is allocated again. */
-	take(worker, ADSM_NODE_HEAP_LOCK);
+	acquire(worker, ADSM_NODE_HEAP_LOCK);
 	known = adsm_node_heap_free(&pages_of(worker)->store, workers.memory.heap, (uint64_t)(uintptr_t)p);
-	give(worker, ADSM_NODE_HEAP_LOCK);
+	release(worker, ADSM_NODE_HEAP_LOCK);
 	if (!known)
 		adsm_task_fail_by(worker->thread, -EINVAL, ADSM_TASK_FREES, p);
 }
@@ -398,12 +398,12 @@ static uint64_t word(uint64_t heap, uint64_t i)
 	return heap + 8 * i;
 }
 
-static uint64_t get(struct adsm_store *store, uint64_t address)
+static uint64_t load_word(struct adsm_store *store, uint64_t address)
 {
 	return store->get(store, address, 8);
 }
 
-static void put(struct adsm_store *store, uint64_t address, uint64_t value)
+static void store_word(struct adsm_store *store, uint64_t address, uint64_t value)
 {
 	store->put(store, address, 8, value);
 }
@@ -416,18 +416,18 @@ uint64_t adsm_node_heap_alloc(struct adsm_store *store, uint64_t heap, uint64_t 
 		return 0;
 	while ((uint64_t)1 << shift < size + HEAD)
 		shift++;
-	at = get(store, word(heap, shift));
+	at = load_word(store, word(heap, shift));
 	if (at) {
-		put(store, word(heap, shift), get(store, at + 16));
+		store_word(store, word(heap, shift), load_word(store, at + 16));
 	} else {
-		used = get(store, word(heap, 0));
+		used = load_word(store, word(heap, 0));
 		if ((uint64_t)1 << shift > ADSM_NODE_HEAP_SIZE - FIRST - used)
 			return 0;
 		at = heap + FIRST + used;
-		put(store, word(heap, 0), used + ((uint64_t)1 << shift));
+		store_word(store, word(heap, 0), used + ((uint64_t)1 << shift));
 	}
-	put(store, at, shift);
-	put(store, at + 8, MARK ^ at);
+	store_word(store, at, shift);
+	store_word(store, at + 8, MARK ^ at);
 	return at + HEAD;
 }
 
@@ -436,11 +436,11 @@ bool adsm_node_heap_free(struct adsm_store *store, uint64_t heap, uint64_t addre
 	const uint64_t at = address - HEAD, offset = at - heap - FIRST;
 	uint64_t shift;
 
-	if (offset >= ADSM_NODE_HEAP_SIZE - FIRST || offset % HEAD || get(store, at + 8) != (MARK ^ at))
+	if (offset >= ADSM_NODE_HEAP_SIZE - FIRST || offset % HEAD || load_word(store, at + 8) != (MARK ^ at))
 		return false;
-	shift = get(store, at);
-	put(store, at + 8, 0);
-	put(store, at + 16, get(store, word(heap, shift)));
-	put(store, word(heap, shift), at);
+	shift = load_word(store, at);
+	store_word(store, at + 8, 0);
+	store_word(store, at + 16, load_word(store, word(heap, shift)));
+	store_word(store, word(heap, shift), at);
 	return true;
 }
