@@ -6,7 +6,7 @@
  * since": a sync makes it Dirty without moving a byte, because the CPU may have written it unseen.
  */
 #include "list.h"
-#include "paper.h"
+#include "states.h"
 
 const struct adsm_protocol adsm_protocol_batch = {
 	.version = ADSM_PROTOCOL_VERSION,

@@ -2,12 +2,12 @@
 /*
  * lazy.c - lazy-update (paper §4.3, Figure 6b): whole objects move, and only when an access needs them.
  *
- * The transitions are in paper.h, because rolling.c has the same: ADSM_STEPS_ON_ACCESS has a row for each state and
+ * The transitions are in states.h, because rolling.c has the same: ADSM_STEPS_ON_ACCESS has a row for each state and
  * event. ADSM_PERMITS_ON_ACCESS there says what each state permits.
  */
 #include "expected.h"
 #include "list.h"
-#include "paper.h"
+#include "states.h"
 
 const struct adsm_protocol adsm_protocol_lazy = {
 	.version = ADSM_PROTOCOL_VERSION,

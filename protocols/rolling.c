@@ -8,7 +8,7 @@
  */
 #include "expected.h"
 #include "list.h"
-#include "paper.h"
+#include "states.h"
 
 struct adsm_option adsm_rolling_rows[] = {
 	{ "ROLLING_SIZE", "auto", "auto, or a number of blocks from 1",

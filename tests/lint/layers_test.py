@@ -23,7 +23,7 @@ HOUSE = {
     "backends/cuda/cu.h": "int adsm_cu(void);\n",
     "backends/cuda/cu.c": '#include "cu.h"\n#include "base/log.h"\nint adsm_cu(void) { adsm_log(); return 0; }\n',
     "protocols/protocol.h": "struct adsm_protocol { int n_states; };\n",
-    "protocols/paper.h": "enum adsm_state { ADSM_INVALID };\n",
+    "protocols/states.h": "enum adsm_state { ADSM_INVALID };\n",
     "lib/core/block.h": "extern int adsm_block;\nstatic inline int adsm_state(void) {\n"
                         "\tint adsm_elsewhere(void);\n\treturn adsm_elsewhere();\n}\n",
     "lib/core/block.c": '#include "core/block.h"\n#include "backend.h"\n#include "protocol.h"\nint adsm_block;\n'
@@ -48,8 +48,8 @@ HOUSE = {
 PLANTED = {
     "an upward include": ("lib/core/block.c", '#include "run/fault.h"\n',
                           ["lib/core names lib/run/fault.h of lib/run"]),
-    "what one protocol calls its states": ("lib/core/block.c", '#include "protocols/paper.h"\n',
-                                           ["lib/core names protocols/paper.h of protocols"]),
+    "what one protocol calls its states": ("lib/core/block.c", '#include "protocols/states.h"\n',
+                                           ["lib/core names protocols/states.h of protocols"]),
     "an upward symbol": ("lib/core/block.c", "int adsm_fault(void);\nint stray(void) { return adsm_fault(); }\n",
                          ["lib/core names adsm_fault of lib/run"]),
     "an upward variable": ("lib/base/log.c", "extern int adsm_block;\nint *stray = &adsm_block;\n",

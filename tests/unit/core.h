@@ -15,7 +15,7 @@
 #include "core/index.h"
 #include "core/block.h"
 #include "core/life.h"
-#include "protocols/paper.h"
+#include "protocols/states.h"
 #include "run/alloc.h"
 #include "run/call.h"
 #include "run/copy.h"

@@ -14,7 +14,7 @@
 
 #include "core/blocks.h"
 #include "protocols/list.h"
-#include "protocols/paper.h"
+#include "protocols/states.h"
 
 #define N 3
 #define PENDING_MAX 2

@@ -7,7 +7,7 @@
 
 #include "../check.h"
 #include "protocols/list.h"
-#include "protocols/paper.h"
+#include "protocols/states.h"
 
 /* ---- the tables: what a block becomes, and what moves first: < to the host, > to the device */
 

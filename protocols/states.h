@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* paper.h - the states of the paper's protocols (paper §4.3, Figure 6), and the table that two of them share. */
+/* states.h - the states of the protocols (paper §4.3, Figure 6), and the table that two of them share. */
 #pragma once
 
 #include "protocol.h"
