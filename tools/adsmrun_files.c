@@ -115,7 +115,7 @@ static int choose(struct output *output, const char *wanted, const char *option)
 	return set_file(output, path);
 }
 
-static int tell(const char *variable, const char *before, const struct output *output)
+static int set_variable(const char *variable, const char *before, const struct output *output)
 {
 	char value[2 * PATH_MAX];
 
@@ -147,9 +147,9 @@ int files_prepare(void)
 		status = RUN_USAGE;
 	}
 	if (!status && report.wanted)
-		status = tell("ADSM_STATS", report.json ? "json:" : "text:", &report);
+		status = set_variable("ADSM_STATS", report.json ? "json:" : "text:", &report);
 	if (!status && trace.wanted)
-		status = tell("ADSM_TRACE", "", &trace);
+		status = set_variable("ADSM_TRACE", "", &trace);
 	if (!status && setenv("ADSM_FILES", "new", 1))
 		status = RUN_FAILED;
 	if (status)

@@ -128,7 +128,7 @@ int adsm_cuda_native_memory(struct adsm_memory *base, void **ret_handle)
 /* ---- copies */
 
 /* Where an operation begins in memory. */
-static CUdeviceptr place(const struct adsm_memory *memory, size_t offset)
+static CUdeviceptr address_of(const struct adsm_memory *memory, size_t offset)
 {
 	return memory ? memory->address + offset : 0;
 }
@@ -136,7 +136,7 @@ static CUdeviceptr place(const struct adsm_memory *memory, size_t offset)
 static CUresult enqueue(const void *arg, CUstream stream)
 {
 	const struct adsm_driven_operation *o = arg;
-	CUdeviceptr dst = place(o->dst, o->dst_offset), src = place(o->src, o->src_offset);
+	CUdeviceptr dst = address_of(o->dst, o->dst_offset), src = address_of(o->src, o->src_offset);
 
 	switch (o->kind) {
 	case ADSM_DRIVEN_WRITE:

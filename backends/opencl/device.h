@@ -29,7 +29,7 @@ struct adsm_cl_queue {
 	cl_command_queue cl;
 	bool profiles;			/* events record times */
 	cl_event timed;			/* of the operation that is being submitted, as in the slot */
-	_Atomic uint64_t told;		/* number of callbacks that have returned */
+	_Atomic uint64_t n_callbacks;		/* number of callbacks that have returned */
 	struct adsm_cl_slot slots[ADSM_DRIVEN_PENDING];
 };
 

@@ -136,12 +136,12 @@ static int set_args(struct launch *l)
 			return arg_failed(l, i, error);
 	}
 	changed = atomic_load(&l->device->memories_changed);
-	if (kind->set_reachable && l->entry->kernel && l->entry->told != changed) {
+	if (kind->set_reachable && l->entry->kernel && l->entry->reachable_at != changed) {
 		cl_int error = kind->set_reachable(l->device, l->entry->kernel);
 
 		if (error)
 			return adsm_cl_error(l->device, error, "setting the memory that a kernel may access");
-		l->entry->told = changed;
+		l->entry->reachable_at = changed;
 	}
 	return 0;
 }

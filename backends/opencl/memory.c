@@ -72,7 +72,7 @@ void adsm_cl_release_kept(struct adsm_cl_device *device)
 	}
 }
 
-static int take(struct adsm_cl_device *device, size_t size)
+static int reserve(struct adsm_cl_device *device, size_t size)
 {
 	uint64_t used = atomic_load(&device->memory_used), total = device->base.base.caps.memory_size;
 
@@ -156,7 +156,7 @@ int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct
 
 	if (adsm_driven_is_lost(&device->base))
 		return adsm_driven_status(base);
-	ret = take(device, size);
+	ret = reserve(device, size);
 	if (ret)
 		return ret;
 	adsm_os_signals_block(&old);

@@ -322,7 +322,7 @@ static int get_kernel(struct adsm_driven_entry *base, const char *name)
 	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.base.device;
 	cl_int error = CL_SUCCESS;
 
-	entry->told = UINT64_MAX;
+	entry->reachable_at = UINT64_MAX;
 	entry->kernel = code->adopted;	/* the only kernel of this code */
 	if (code->program)
 		entry->kernel = adsm_cl.clCreateKernel(code->program, name, &error);

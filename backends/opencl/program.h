@@ -8,7 +8,7 @@
 struct adsm_cl_entry {
 	struct adsm_driven_entry base;	/* dialect: a pointer is a buffer and an offset */
 	cl_kernel kernel;		/* NULL: the kernel does nothing */
-	uint64_t told;			/* device->memories_changed when set_reachable() was last called */
+	uint64_t reachable_at;			/* device->memories_changed when set_reachable() was last called */
 };
 
 struct adsm_cl_code {

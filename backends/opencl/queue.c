@@ -43,7 +43,7 @@ static uint64_t elapsed(const struct adsm_cl_queue *queue, cl_event event)
 	return stop > start ? stop - start : 0;
 }
 
-static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
+static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *arg)
 {
 	struct adsm_cl_slot *slot = arg;
 	struct adsm_cl_queue *queue = slot->queue;
@@ -60,7 +60,7 @@ static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
 	if (slot->timed)
 		adsm_cl.clReleaseEvent(slot->timed);
 	end(slot, status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0, ns);
-	atomic_fetch_add(&queue->told, 1);	/* now the queue may be destroyed */
+	atomic_fetch_add(&queue->n_callbacks, 1);	/* now the queue may be destroyed */
 }
 
 int adsm_cl_queue_create(struct adsm_cl_device *device, unsigned number)
@@ -89,11 +89,11 @@ bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue)
 		return true;
 	adsm_cl.clFinish(queue->cl);
 	/* Callbacks use the queue until they return, which the driver does not report: poll. */
-	while (atomic_load(&queue->told) < atomic_load(&queue->base.submitted) &&
+	while (atomic_load(&queue->n_callbacks) < atomic_load(&queue->base.submitted) &&
 	       !adsm_driven_is_lost(&queue->device->base))
 		adsm_os_sleep_until_ns(adsm_os_now_ns() + POLL_NS);
 	adsm_cl.clReleaseCommandQueue(queue->cl);
-	return atomic_load(&queue->told) == atomic_load(&queue->base.submitted);
+	return atomic_load(&queue->n_callbacks) == atomic_load(&queue->base.submitted);
 }
 
 void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old)
@@ -123,13 +123,13 @@ static void submit(struct adsm_cl_queue *queue, cl_event event)
 	slot->timed = queue->timed;
 	queue->timed = NULL;
 	atomic_store(&queue->base.submitted, seq);
-	error = adsm_cl.clSetEventCallback(event, CL_COMPLETE, told, slot);
+	error = adsm_cl.clSetEventCallback(event, CL_COMPLETE, on_complete, slot);
 	adsm_cl.clFlush(queue->cl);
 	if (!error)
 		return;
 	/* The driver cannot call back: wait here for the end of the operation. */
 	error = adsm_cl.clWaitForEvents(1, &event);
-	told(event, error ? error : CL_COMPLETE, slot);
+	on_complete(event, error ? error : CL_COMPLETE, slot);
 }
 
 int adsm_cl_queue_end(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int error, cl_event event,

@@ -27,14 +27,14 @@ static int status_of(struct adsm_process_device *device, uint64_t seq)
 	struct adsm_process_shared *shared = device->shared;
 	const uint64_t i = (seq - 1) % ADSM_PROCESS_SLOTS;
 	const int status = shared->slots[i].status;
-	uint64_t told = atomic_load(&device->told);
+	uint64_t logged = atomic_load(&device->logged);
 
 	/* Check after reading: the slot may have been reused for another launch meanwhile. */
 	if (!status || atomic_load(&shared->queue.submitted) - seq >= ADSM_PROCESS_SLOTS)
 		return 0;
-	while (told < seq && !atomic_compare_exchange_weak(&device->told, &told, seq))
+	while (logged < seq && !atomic_compare_exchange_weak(&device->logged, &logged, seq))
 		;
-	if (told < seq) {
+	if (logged < seq) {
 		atomic_store(&device->base.failed, shared->failures[i]);
 		adsm_error("%s: %s", device->title, shared->failures[i]);
 	}
@@ -42,9 +42,9 @@ static int status_of(struct adsm_process_device *device, uint64_t seq)
 }
 
 /* The limit of mappings of the device's process has ended its check of accesses (device/guard.c). Logged once. */
-static void tell_open(struct adsm_process_device *device)
+static void log_open(struct adsm_process_device *device)
 {
-	if (!atomic_exchange(&device->told_open, true))
+	if (!atomic_exchange(&device->logged_open, true))
 		adsm_warn("%s: kernels' accesses outside of objects are not detected any more: its process has reached "
 			  "the limit of mappings (vm.max_map_count)", device->title);
 }
@@ -59,7 +59,7 @@ int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event 
 	if (!queue)
 		return -EINVAL;
 	if (atomic_load(&device->live.shared->is_open))
-		tell_open(device);
+		log_open(device);
 	if (atomic_load(&queue->done) >= event.seq)
 		*ret_status = event.queue == ADSM_QUEUE_COMPUTE ? status_of(device, event.seq) : 0;
 	else if (lost)

@@ -25,7 +25,7 @@ void adsm_live_start(struct adsm_live *live, void *shared, size_t size)
 
 /* ---- the application's side */
 
-static void set(_Atomic uint64_t *bits, uint64_t first, uint64_t n, bool on)
+static void set_bits(_Atomic uint64_t *bits, uint64_t first, uint64_t n, bool on)
 {
 	while (n) {
 		const uint64_t bit = first % 64, here = n < 64 - bit ? n : 64 - bit;
@@ -43,13 +43,13 @@ static void set(_Atomic uint64_t *bits, uint64_t first, uint64_t n, bool on)
 
 void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size)
 {
-	set(live->begins, offset / ADSM_PAGE_SIZE, 1, true);
-	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, true);
+	set_bits(live->begins, offset / ADSM_PAGE_SIZE, 1, true);
+	set_bits(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, true);
 }
 
 void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size)
 {
-	set(live->begins, offset / ADSM_PAGE_SIZE + 1, size / ADSM_PAGE_SIZE - 1, false);
+	set_bits(live->begins, offset / ADSM_PAGE_SIZE + 1, size / ADSM_PAGE_SIZE - 1, false);
 }
 
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size)
@@ -57,8 +57,8 @@ void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size)
 	struct adsm_live_shared *shared = live->shared;
 	const uint64_t n = atomic_load(&shared->n_freed);
 
-	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
-	set(live->begins, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
+	set_bits(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
+	set_bits(live->begins, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
 	/* After the bits: a device that closes the range when it reads this does not open it again. */
 	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].offset, offset);
 	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].size, size);

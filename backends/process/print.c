@@ -103,7 +103,7 @@ static int read_conversion(const char **p, struct input *input, struct conversio
 	return 0;
 }
 
-static int add(struct text *text, int n)
+static int advance(struct text *text, int n)
 {
 	if (n < 0)
 		return -EINVAL;
@@ -122,8 +122,8 @@ static int add(struct text *text, int n)
 		snprintf(format_, sizeof(format_), "%%%s*%s%c", (c)->flags, length, (c)->letter); \
 	else \
 		snprintf(format_, sizeof(format_), "%%%s*.*%s%c", (c)->flags, length, (c)->letter); \
-	add(text, (c)->precision < 0 ? snprintf((text)->at, (text)->left, format_, (c)->width, __VA_ARGS__) : \
-	    snprintf((text)->at, (text)->left, format_, (c)->width, (c)->precision, __VA_ARGS__)); })
+	advance(text, (c)->precision < 0 ? snprintf((text)->at, (text)->left, format_, (c)->width, __VA_ARGS__) : \
+		snprintf((text)->at, (text)->left, format_, (c)->width, (c)->precision, __VA_ARGS__)); })
 
 /* Convert to the size that the kernel's compiler used, then to the length in the format. */
 static int put_integer(struct text *text, const struct conversion *c, const struct adsm_process_print_arg *arg)
@@ -155,7 +155,7 @@ static int put_string(struct text *text, const struct input *input, const struct
 	return PUT(text, c, "", string);
 }
 
-static int put(struct text *text, struct input *input, const struct conversion *c)
+static int put_conversion(struct text *text, struct input *input, const struct conversion *c)
 {
 	struct adsm_process_print_arg arg;
 	double number;
@@ -204,7 +204,7 @@ int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args
 		p++;
 		ret = read_conversion(&p, &input, &c);
 		if (!ret)
-			ret = put(&text, &input, &c);
+			ret = put_conversion(&text, &input, &c);
 	}
 	if (ret)
 		return ret;

@@ -77,8 +77,8 @@ struct adsm_process_device {
 	int pid;
 	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL if the system has no pidfds */
 	uint64_t oom_kills;		/* in this control group, when the process was started */
-	_Atomic uint64_t told;		/* the last launch whose failure was logged */
-	_Atomic bool told_open;		/* logged: the device does not check accesses any more (live.h) */
+	_Atomic uint64_t logged;	/* the last launch whose failure was logged */
+	_Atomic bool logged_open;	/* logged: the device does not check accesses any more (live.h) */
 	_Atomic bool closing;
 	void (*when_lost)(void);	/* called after the device was lost */
 	_Atomic uint32_t lost;		/* futex; lost_text is written before it */

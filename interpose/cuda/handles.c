@@ -163,7 +163,8 @@ static const void *owner_of(const void *key)
 
 /* ---- parameters */
 
-static CUresult ask(const struct handle *handle, const void *key, size_t index, struct adsm_cuda_param *ret_param)
+static CUresult query_param(const struct handle *handle, const void *key, size_t index,
+			    struct adsm_cuda_param *ret_param)
 {
 	return handle->kind == KERNEL ?
 		real_cu(cuKernelGetParamInfo)((CUkernel)key, index, &ret_param->offset, &ret_param->size) :
@@ -184,7 +185,7 @@ static struct adsm_cuda_layout *ask_all(const struct handle *handle, const void 
 				break;
 			layout = larger;
 		}
-		result = ask(handle, key, n, &layout->params[n]);
+		result = query_param(handle, key, n, &layout->params[n]);
 		layout->n = n;
 	}
 	/* The driver returns this for the index behind the last parameter. */

@@ -19,7 +19,7 @@ struct call {
 	unsigned long flags;
 };
 
-static ssize_t make(const struct call *call)
+static ssize_t make_call(const struct call *call)
 {
 	return call->function(call->pid, call->local, call->n_local, call->remote, call->n_remote, call->flags);
 }
@@ -69,8 +69,8 @@ static size_t head(const struct iovec *vector, size_t n, size_t size, struct iov
 }
 
 /* Transfer @size bytes between both vectors, and remove them from *local. Returns the number of bytes transferred. */
-static size_t move(const struct call *call, struct iovec **local, size_t *n_local, struct iovec *remote,
-		   size_t n_remote, size_t size)
+static size_t transfer(const struct call *call, struct iovec **local, size_t *n_local, struct iovec *remote,
+		       size_t n_remote, size_t size)
 {
 	size_t done = 0;
 
@@ -88,7 +88,7 @@ static size_t move(const struct call *call, struct iovec **local, size_t *n_loca
 }
 
 /* Repeat the whole transfer with the help of the other process. Returns the larger of its result and @n, the first. */
-ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
+ADSM_SLOW ssize_t transfer_by_peer(const struct call *call, size_t size, ssize_t n)
 {
 	/* The system has taken both lengths: from 1 to IOV_MAX. NOLINTNEXTLINE(clang-analyzer-core.VLASize) */
 	struct iovec local_copy[call->n_local], remote_copy[call->n_remote], *local = local_copy, *remote = remote_copy;
@@ -104,7 +104,7 @@ ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 		error = adsm_peer_begin(call->pid, call->write, ranges, n_ranges, pieces, &n_pieces, &fd);
 		if (error)
 			break;
-		moved = move(call, &local, &n_local, pieces, (size_t)n_pieces, part);
+		moved = transfer(call, &local, &n_local, pieces, (size_t)n_pieces, part);
 		error = adsm_peer_end(call->pid, fd, call->write, moved);
 		advance(&remote, &n_remote, moved);
 		done += error ? 0 : moved;
@@ -120,7 +120,7 @@ ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 /* Make the call; if it got less than asked for from another process, ask that process. */
 static inline ssize_t reach(const struct call *call)
 {
-	ssize_t n = make(call);
+	ssize_t n = make_call(call);
 	size_t local, remote;
 
 	if (__builtin_expect(n < 0 && errno != EFAULT, 0) || !call->n_remote)
@@ -134,7 +134,7 @@ static inline ssize_t reach(const struct call *call)
 	local = sum(call->local, call->n_local);
 	remote = sum(call->remote, call->n_remote);
 	local = local < remote ? local : remote;
-	return (n < 0 || (size_t)n < local) && call->pid != getpid() ? ask(call, local, n) : n;
+	return (n < 0 || (size_t)n < local) && call->pid != getpid() ? transfer_by_peer(call, local, n) : n;
 }
 
 /* ---- the calls */
@@ -159,7 +159,7 @@ ADSM_SLOW ssize_t shared(struct call call)
 	if (!error && !call.write)
 		error = adsm_vector_begin(&here, call.local, call.n_local, here_room, ADSM_INPUT);
 	if (error == -EFAULT)
-		return make(&call);
+		return make_call(&call);
 	if (error)
 		return adsm_refuse(EIO);
 	call.local = here.vector;
@@ -182,7 +182,7 @@ ADSM_SLOW ssize_t shared(struct call call)
 		const struct call call = { real(name), pid, write_, local, remote, n_local, n_remote, flags }; \
  \
 		if (n_local > IOV_MAX || n_remote > IOV_MAX) \
-			return make(&call); \
+			return make_call(&call); \
 		if (adsm_vector_shared(local, n_local) || adsm_vector_shared(remote, n_remote)) \
 			return shared(call); \
 		return reach(&call); \

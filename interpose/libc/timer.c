@@ -46,7 +46,7 @@ static struct slot *chunk_at(unsigned i)
 }
 
 /* Returns NULL if there are too many timers, or no memory. *ret_name: the slot's index and number, in one value. */
-static struct slot *take(const struct sigevent *event, union sigval *ret_name)
+static struct slot *take_slot(const struct sigevent *event, union sigval *ret_name)
 {
 	for (unsigned i = 0; i < CHUNKS * CHUNK; i++) {
 		struct slot *chunk = chunk_at(i / CHUNK), *slot;
@@ -95,7 +95,7 @@ ADSM_WRAPPER int timer_create(clockid_t clock, struct sigevent *event, timer_t *
 	if (error)
 		return adsm_range_refuse(error);
 	if (event && own.sigev_notify == SIGEV_THREAD && own.sigev_notify_function) {
-		slot = take(&own, &own.sigev_value);
+		slot = take_slot(&own, &own.sigev_value);
 		if (!slot)
 			return adsm_refuse(EAGAIN);
 		own.sigev_notify_function = call;

@@ -258,7 +258,7 @@ int loans_start(MPI_Request request)
 }
 
 /* Take the next loan of a request that has ended. False: there is none. */
-static bool take(MPI_Request request, uint64_t newest, struct loan *ret_loan)
+static bool take_loan(MPI_Request request, uint64_t newest, struct loan *ret_loan)
 {
 	struct entry **at;
 	bool found;
@@ -280,7 +280,7 @@ void loans_completed(MPI_Request request, uint64_t newest, const MPI_Status *sta
 {
 	struct loan loan;
 
-	while (loans_any() && take(request, newest, &loan))
+	while (loans_any() && take_loan(request, newest, &loan))
 		end_loan(&loan, status);
 }
 
@@ -308,7 +308,7 @@ void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest)
 			loans_completed(now, newest, &status);
 		return;
 	}
-	while (take(request, newest, &loan))
+	while (take_loan(request, newest, &loan))
 		end_failed(&loan);
 }
 

@@ -38,7 +38,7 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static void note(struct range *range, const void *function)
+static void note_range(struct range *range, const void *function)
 {
 	struct search search = { .function = (uintptr_t)function };
 
@@ -67,8 +67,8 @@ void adsm_drivers_add(const void *function)
 		return;
 	/* getppid() is a function without a wrapper. */
 	if (!atomic_load(&libc.end))
-		note(&libc, (const void *)(uintptr_t)getppid);
-	note(&drivers[i], function);
+		note_range(&libc, (const void *)(uintptr_t)getppid);
+	note_range(&drivers[i], function);
 }
 
 bool adsm_drivers_have(const void *address)

@@ -24,7 +24,7 @@ struct text {
 	size_t size, length;	/* length: including what did not fit */
 };
 
-static void put(struct text *text, char c)
+static void put_char(struct text *text, char c)
 {
 	if (text->length + 1 < text->size)
 		text->buffer[text->length] = c;
@@ -34,7 +34,7 @@ static void put(struct text *text, char c)
 static void put_string(struct text *text, const char *s, int most)
 {
 	for (s = s ? s : "(null)"; most-- && *s; s++)
-		put(text, *s);
+		put_char(text, *s);
 }
 
 static void put_number(struct text *text, uint64_t value, unsigned base)
@@ -47,7 +47,7 @@ static void put_number(struct text *text, uint64_t value, unsigned base)
 		value /= base;
 	} while (value);
 	while (n)
-		put(text, digits[--n]);
+		put_char(text, digits[--n]);
 }
 
 static int format_text(char *buffer, size_t size, const char *format, va_list args)
@@ -60,7 +60,7 @@ static int format_text(char *buffer, size_t size, const char *format, va_list ar
 		int most = -1;
 
 		if (*format != '%') {
-			put(&text, *format);
+			put_char(&text, *format);
 			continue;
 		}
 		format++;
@@ -77,12 +77,12 @@ static int format_text(char *buffer, size_t size, const char *format, va_list ar
 			put_string(&text, va_arg(args, const char *), most);
 			break;
 		case 'c':
-			put(&text, (char)va_arg(args, int));
+			put_char(&text, (char)va_arg(args, int));
 			break;
 		case 'd':
 			number = wide ? va_arg(args, long) : va_arg(args, int);
 			if (number < 0)
-				put(&text, '-');
+				put_char(&text, '-');
 			put_number(&text, number < 0 ? -(uint64_t)number : (uint64_t)number, 10);
 			break;
 		case 'u':
@@ -95,7 +95,7 @@ static int format_text(char *buffer, size_t size, const char *format, va_list ar
 			put_number(&text, (uintptr_t)va_arg(args, void *), 16);
 			break;
 		case '%':
-			put(&text, '%');
+			put_char(&text, '%');
 			break;
 		default:	/* an unknown conversion: the following arguments cannot be located, so stop here */
 			put_string(&text, "%?", -1);

@@ -17,13 +17,13 @@ struct action {
 #define SHARED SIGFPE
 static struct action driver;			/* the driver's action for it */
 
-static int get(int sig, struct action *ret_action)
+static int get_action(int sig, struct action *ret_action)
 {
 	*ret_action = (struct action){ 0 };
 	return (int)sys(SYS_rt_sigaction, sig, NULL, ret_action, KERNEL_SIGSET_SIZE);
 }
 
-static void set(int sig, const struct action *action)
+static void set_action(int sig, const struct action *action)
 {
 	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
 }
@@ -69,7 +69,7 @@ static void on_shared(int sig, siginfo_t *info, void *context)
 		((void (*)(int, siginfo_t *, void *))driver.handler)(sig, info, context);
 		return;
 	}
-	set(sig, &none);
+	set_action(sig, &none);
 	if (info->si_code > 0)
 		return;		/* the instruction raises it again */
 	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set_of_one, NULL, KERNEL_SIGSET_SIZE);
@@ -83,7 +83,7 @@ void adsm_os_actions_restore(const struct adsm_actions *actions, bool shares)
 		struct place place = { 0, 0 };
 		struct action now;
 
-		if (get(sig, &now) || !memcmp(&now, was, sizeof(now)) || now.handler == (uintptr_t)on_shared)
+		if (get_action(sig, &now) || !memcmp(&now, was, sizeof(now)) || now.handler == (uintptr_t)on_shared)
 			continue;
 		/* If not, the handler is the C library's, or another thread of the program has set it meanwhile. */
 		place.address = now.handler;
@@ -93,9 +93,9 @@ void adsm_os_actions_restore(const struct adsm_actions *actions, bool shares)
 			driver = now;
 			now.handler = (uintptr_t)on_shared;
 			now.flags |= SA_SIGINFO;
-			set(sig, &now);
+			set_action(sig, &now);
 		} else {
-			set(sig, was);
+			set_action(sig, was);
 		}
 	}
 }

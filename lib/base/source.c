@@ -85,7 +85,7 @@ static const struct {
 static _Atomic bool is_tried;
 
 /* @problem: why there is no @library. The mutex is held. */
-static void take(void *library, const char *problem)
+static void load_functions(void *library, const char *problem)
 {
 	for (size_t i = 0; !problem && i < sizeof(functions) / sizeof(functions[0]); i++) {
 		void *function = dlsym(library, functions[i].name);
@@ -118,7 +118,7 @@ void adsm_source_open(void)
 	adsm_mutex_lock(&adsm_source_mutex);
 	/* Another thread may have opened it meanwhile. */
 	if (!atomic_load(&is_tried))
-		take(library, problem);
+		load_functions(library, problem);
 	atomic_store(&is_tried, true);
 	adsm_mutex_unlock(&adsm_source_mutex);
 }

@@ -46,7 +46,7 @@ static struct adsm_cost_sum *sum_of_kernel(struct sums *sums, const char *kernel
 	return &sums->v[i];
 }
 
-static void put(struct adsm_trace_event event, bool exchange, struct adsm_span span)
+static void put_span(struct adsm_trace_event event, bool exchange, struct adsm_span span)
 {
 	event.detail = exchange;
 	event.start_ns = span.start_ns;
@@ -83,20 +83,20 @@ static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
 	adsm_format(event.name, sizeof(event.name), "%s", call->kernel);
 	for (unsigned i = 0; i < ADSM_TRACE_PARTS && !ops->of_part(home->device, call->event, i, &times); i++) {
 		event.b = i;
-		put(event, true, times.before);
-		put(event, false, times.work);
-		put(event, true, times.after);
+		put_span(event, true, times.before);
+		put_span(event, false, times.work);
+		put_span(event, true, times.after);
 	}
 	event.type = ADSM_TRACE_PART_WAIT;
 	for (unsigned i = 0; !ops->of_wait(home->device, call->event, i, &wait); i++) {
 		adsm_format(event.name, sizeof(event.name), "%s", wait.what);
 		event.b = wait.part;
-		put(event, false, wait.span);
+		put_span(event, false, wait.span);
 	}
 	trace_moves(home, call);
 }
 
-static void add(uint64_t *sum, uint64_t value, bool peak)
+static void add_cost(uint64_t *sum, uint64_t value, bool peak)
 {
 	if (!peak)
 		*sum += value;
@@ -117,7 +117,7 @@ uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, u
 		sum->costs.calls++;
 		sum->costs.kernel_ns += ns;
 		for (size_t i = 0; i < ADSM_COSTS_MAX && ops->counters[i].name; i++)
-			add(&sum->costs.values[i], values[i], ops->counters[i].peak);
+			add_cost(&sum->costs.values[i], values[i], ops->counters[i].peak);
 	}
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		trace_parts(home, call);

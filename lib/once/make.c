@@ -270,8 +270,8 @@ static void give_object(struct adsm_once_object *object)
 
 /* Decide where each page will be. No lock is held, because a function of the program may decide. The caller frees the
  * runs. */
-static int plan(size_t count, size_t size, const adsmOnceDistribution *distribution, struct adsm_once_run **ret_runs,
-		size_t *ret_n)
+static int make_runs(size_t count, size_t size, const adsmOnceDistribution *distribution,
+		     struct adsm_once_run **ret_runs, size_t *ret_n)
 {
 	size_t bytes;
 
@@ -322,7 +322,7 @@ int adsm_once_create(size_t count, size_t size, const adsmOnceDistribution *dist
 	struct adsm_once_object *object;
 	struct adsm_once_run *runs;
 	size_t n_runs;
-	int error = plan(count, size, distribution, &runs, &n_runs);
+	int error = make_runs(count, size, distribution, &runs, &n_runs);
 
 	if (error)
 		return error;

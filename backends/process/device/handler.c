@@ -60,8 +60,8 @@ static bool has_application(void)
 	return served && atomic_load(&served->handler.serving);
 }
 
-/* Lock the buffer of this thread, until end(). */
-static struct adsm_process_command *begin(uint8_t **ret_bytes)
+/* Lock the buffer of this thread, until end_command(). */
+static struct adsm_process_command *begin_command(uint8_t **ret_bytes)
 {
 	const uint32_t i = buffer_of_thread();
 
@@ -70,13 +70,13 @@ static struct adsm_process_command *begin(uint8_t **ret_bytes)
 	return &served->handler.commands[i];
 }
 
-static void end(struct adsm_process_command *command)
+static void end_command(struct adsm_process_command *command)
 {
 	pthread_mutex_unlock(&buffers[command - served->handler.commands]);
 }
 
-static int ask(struct adsm_process_command *command, enum adsm_process_command_op op, uint64_t in_size,
-	       uint64_t out_size)
+static int run_command(struct adsm_process_command *command, enum adsm_process_command_op op, uint64_t in_size,
+		       uint64_t out_size)
 {
 	struct adsm_process_handler *handler = &served->handler;
 	uint64_t until = 0;
@@ -124,14 +124,14 @@ static int service(const char *name, const void *in, size_t in_size, void *out, 
 		return -E2BIG;
 	if ((in_size && !in) || (out_size && !out))
 		return -EINVAL;
-	command = begin(&bytes);
+	command = begin_command(&bytes);
 	strcpy(command->name, name);
 	if (in_size)
 		memcpy(bytes, in, in_size);
-	ret = ask(command, ADSM_COMMAND_SERVICE, in_size, out_size);
+	ret = run_command(command, ADSM_COMMAND_SERVICE, in_size, out_size);
 	if (ret > 0 && (size_t)ret <= out_size)
 		memcpy(out, bytes, (size_t)ret);
-	end(command);
+	end_command(command);
 	return ret;
 }
 
@@ -175,11 +175,11 @@ static int print(const char *format, const struct adsm_kernel_print *args)
 		return -ENOTSUP;
 	while (args[n].kind)
 		n++;
-	command = begin(&bytes);
+	command = begin_command(&bytes);
 	size = pack(bytes, format, args, n);
 	if (size)
-		ret = ask(command, ADSM_COMMAND_PRINT, size, n);
-	end(command);
+		ret = run_command(command, ADSM_COMMAND_PRINT, size, n);
+	end_command(command);
 	return ret;
 }
 
@@ -211,9 +211,9 @@ static int account(enum adsm_process_command_op op, uint64_t size)
 
 	if (!has_application())
 		return -ENOTSUP;
-	command = begin(&bytes);
-	ret = ask(command, op, size, 0);
-	end(command);
+	command = begin_command(&bytes);
+	ret = run_command(command, op, size, 0);
+	end_command(command);
 	return ret;
 }
 

@@ -78,7 +78,7 @@ static bool open_to(struct adsm_lent *lent, size_t end)
 	return true;
 }
 
-static struct adsm_lent_block *add(struct adsm_lent *lent, uint64_t cost)
+static struct adsm_lent_block *add_block(struct adsm_lent *lent, uint64_t cost)
 {
 	struct adsm_lent_block *blocks;
 
@@ -104,7 +104,7 @@ uint64_t adsm_lent_alloc(struct adsm_lent *lent, uint64_t cost)
 	pthread_mutex_lock(&mutex);
 	block = reuse(lent, log2_of(cost));
 	if (!block)
-		block = add(lent, cost);
+		block = add_block(lent, cost);
 	if (block) {
 		block->used = true;
 		address = (uintptr_t)lent->base + block->offset;

@@ -154,7 +154,7 @@ _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit
 	adsm_pool_leave(error, text);
 }
 
-static const void *get(const struct adsm_kernel_once *kernel, uint64_t unit)
+static const void *get_unit(const struct adsm_kernel_once *kernel, uint64_t unit)
 {
 	struct once *once = (struct once *)kernel;
 	int ret;
@@ -181,7 +181,7 @@ static void *fresh(const struct adsm_kernel_once *kernel, uint64_t unit)
 	return (char *)kernel->data + unit * kernel->size;
 }
 
-static void set(const struct adsm_kernel_once *kernel, uint64_t unit)
+static void set_unit(const struct adsm_kernel_once *kernel, uint64_t unit)
 {
 	int ret;
 
@@ -267,7 +267,7 @@ static bool drop_pieces(uint64_t address, size_t size)
 	return found;
 }
 
-static int add(const struct adsm_process_request *request, int fd)
+static int add_object(const struct adsm_process_request *request, int fd)
 {
 	struct once *once = calloc(1, sizeof(*once));
 	void *p;
@@ -279,8 +279,8 @@ static int add(const struct adsm_process_request *request, int fd)
 	}
 	once->shared = p;
 	once->shared_size = request->extra;
-	once->kernel = (struct adsm_kernel_once){ (void *)request->base, request->unit, request->count, get, fresh,
-						  set };
+	once->kernel = (struct adsm_kernel_once){ (void *)request->base, request->unit, request->count, get_unit, fresh,
+						  set_unit };
 	pthread_mutex_lock(&mutex);
 	once->next = objects;
 	objects = once;
@@ -289,7 +289,7 @@ static int add(const struct adsm_process_request *request, int fd)
 }
 
 /* Remove the object, and map device memory there again. */
-static int forget(const struct adsm_process_request *request)
+static int forget_object(const struct adsm_process_request *request)
 {
 	struct once **at = &objects, *once;
 	void *p;
@@ -321,7 +321,7 @@ int adsm_device_once_answer(const struct adsm_process_request *request, int fd)
 	const bool started = memory.fd >= 0 || node.restore;
 
 	if (started && request->op == ADSM_PROCESS_ONCE_REMOVE)
-		return forget(request);
+		return forget_object(request);
 	if (!started || fd < 0)
 		return -EPROTO;
 	if (request->op == ADSM_PROCESS_ONCE_TABLE)
@@ -329,14 +329,14 @@ int adsm_device_once_answer(const struct adsm_process_request *request, int fd)
 	else if (request->op == ADSM_PROCESS_ONCE_MAP)
 		ret = map(request, fd);
 	else if (request->op == ADSM_PROCESS_ONCE_ADD)
-		ret = add(request, fd);
+		ret = add_object(request, fd);
 	close(fd);
 	return ret;
 }
 
 const struct adsm_kernel_once *adsm_device_once_find(uint64_t address)
 {
-	static const struct adsm_kernel_once none = { .get = get, .fresh = fresh, .set = set };
+	static const struct adsm_kernel_once none = { .get = get_unit, .fresh = fresh, .set = set_unit };
 	struct once *once;
 
 	pthread_mutex_lock(&mutex);

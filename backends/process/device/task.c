@@ -99,7 +99,7 @@ static const struct adsm_task_calls calls = {
 	.free = give_back,
 };
 
-static void place(char *ret_text, size_t size)
+static void describe_place(char *ret_text, size_t size)
 {
 	const struct adsm_task_thread *mine = adsm_task_mine;
 	const struct adsm_task_ops *ops = mine ? adsm_task.launch->task_ops : NULL;
@@ -294,7 +294,7 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 			 "(ulimit -u, -v)", name, n_threads, (unsigned long)launch->n, strerror(-ret));
 		return ret;
 	}
-	adsm_crash_place = place;
+	adsm_crash_place = describe_place;
 	room = shared ? &shared->room : NULL;
 	task->launch = launch;
 	task->name = name;

@@ -134,7 +134,7 @@ static void run(const struct adsm_pool_launch *launch, const struct adsm_kernel_
 	adsm_core_run(mine.core, mine.run, block, launch->args);
 }
 
-static void add(unsigned what, uint64_t n)
+static void add_count(unsigned what, uint64_t n)
 {
 	atomic_fetch_add(&costs->values[what], n);
 }
@@ -151,11 +151,11 @@ static void add_code_costs(void)
 {
 	const struct adsm_partition_counters counters = adsm_overlay_counters(overlay, mine.index);
 
-	add(ADSM_SCRATCHPAD_CALLS, counters.calls);
-	add(ADSM_SCRATCHPAD_LOADS, counters.loads);
-	add(ADSM_SCRATCHPAD_LOADED, counters.bytes);
-	add(ADSM_SCRATCHPAD_RETURNS, counters.loads_for_returns);
-	add(ADSM_SCRATCHPAD_VICTIMS, counters.victim_hits);
+	add_count(ADSM_SCRATCHPAD_CALLS, counters.calls);
+	add_count(ADSM_SCRATCHPAD_LOADS, counters.loads);
+	add_count(ADSM_SCRATCHPAD_LOADED, counters.bytes);
+	add_count(ADSM_SCRATCHPAD_RETURNS, counters.loads_for_returns);
+	add_count(ADSM_SCRATCHPAD_VICTIMS, counters.victim_hits);
 	add_most(ADSM_SCRATCHPAD_DEPTH, counters.depth);
 }
 
@@ -165,18 +165,18 @@ static void add_costs(uint64_t work_end_ns)
 	const uint64_t end_ns = adsm_os_now_ns();
 	const uint64_t accesses = mine.core->cache->store.clock - mine.hits;
 
-	add(ADSM_SCRATCHPAD_HITS, accesses - counts->misses);
-	add(ADSM_SCRATCHPAD_MISSES, counts->misses);
-	add(ADSM_SCRATCHPAD_AHEAD, counts->ahead);
-	add(ADSM_SCRATCHPAD_DIRECT, counts->direct);
-	add(ADSM_SCRATCHPAD_DMA_IN, counts->dma_in);
-	add(ADSM_SCRATCHPAD_DMA_OUT, counts->dma_out);
-	add(ADSM_SCRATCHPAD_BYTES_IN, counts->bytes_in);
-	add(ADSM_SCRATCHPAD_BYTES_OUT, counts->bytes_out);
-	add(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - mine.commands);
-	add(ADSM_SCRATCHPAD_CORES, 1);
-	add(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
-	add(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
+	add_count(ADSM_SCRATCHPAD_HITS, accesses - counts->misses);
+	add_count(ADSM_SCRATCHPAD_MISSES, counts->misses);
+	add_count(ADSM_SCRATCHPAD_AHEAD, counts->ahead);
+	add_count(ADSM_SCRATCHPAD_DIRECT, counts->direct);
+	add_count(ADSM_SCRATCHPAD_DMA_IN, counts->dma_in);
+	add_count(ADSM_SCRATCHPAD_DMA_OUT, counts->dma_out);
+	add_count(ADSM_SCRATCHPAD_BYTES_IN, counts->bytes_in);
+	add_count(ADSM_SCRATCHPAD_BYTES_OUT, counts->bytes_out);
+	add_count(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - mine.commands);
+	add_count(ADSM_SCRATCHPAD_CORES, 1);
+	add_count(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
+	add_count(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
 	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, adsm_core_used(mine.core, &layout));
 	if (overlay)
 		add_code_costs();

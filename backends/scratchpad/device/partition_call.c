@@ -84,7 +84,7 @@ void adsm_partition_serialise(void *code, size_t size)
 
 #endif
 
-static uint8_t *place(const struct adsm_partitions *partitions, uint8_t *first, uint32_t buffer)
+static uint8_t *address_in(const struct adsm_partitions *partitions, uint8_t *first, uint32_t buffer)
 {
 	return first + buffer * partitions->stride;
 }
@@ -110,7 +110,7 @@ __attribute__((noinline))
 static void load(struct adsm_partitions *partitions, const struct adsm_policy_load *load)
 {
 	struct adsm_partition_counters *counters = &partitions->counters;
-	uint8_t *to = place(partitions, partitions->write, load->buffer);
+	uint8_t *to = address_in(partitions, partitions->write, load->buffer);
 	const uint32_t size = size_of(partitions, load->id);
 	const uint64_t start = partitions->spans ? adsm_spans_now() : 0;
 
@@ -129,14 +129,14 @@ static void load(struct adsm_partitions *partitions, const struct adsm_policy_lo
 		partitions->victim_bytes = 0;
 	}
 	if (load->source == ADSM_POLICY_MOVE) {
-		copy(to, place(partitions, partitions->write, load->from), size);
+		copy(to, address_in(partitions, partitions->write, load->from), size);
 		counters->moves++;
 	} else if (load->source == ADSM_POLICY_DMA) {
 		copy(to, adsm_image_code(&partitions->image, load->id), size);
 		counters->loads++;
 		counters->bytes += size;
 	}
-	adsm_partition_serialise(place(partitions, partitions->run, load->buffer), size);
+	adsm_partition_serialise(address_in(partitions, partitions->run, load->buffer), size);
 	if (partitions->spans && load->source == ADSM_POLICY_DMA)
 		adsm_spans_add(partitions->spans, start, adsm_spans_now(), size);
 }
@@ -205,7 +205,7 @@ static inline uintptr_t push(struct adsm_partitions *partitions, uint32_t symbol
 	partitions->calls++;
 	if (!adsm_policy_call(policy, id))
 		load_called(partitions, id);
-	return (uintptr_t)place(partitions, partitions->run, policy->buffer) + offset;
+	return (uintptr_t)address_in(partitions, partitions->run, policy->buffer) + offset;
 }
 
 static inline uintptr_t pop(struct adsm_partitions *partitions)

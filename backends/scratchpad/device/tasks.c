@@ -132,7 +132,7 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 		adsm_task_fail_by((struct adsm_task_thread *)worker, -EINVAL, ADSM_TASK_FREES, p);
 }
 
-static void add(unsigned what, uint64_t n)
+static void add_count(unsigned what, uint64_t n)
 {
 	atomic_fetch_add(&tasks.costs->values[what], n);
 }
@@ -153,7 +153,7 @@ static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *
 	end_ns = adsm_os_now_ns();
 	adsm_copies_release(pages);
 	if (tasks.costs) {
-		add(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - commands);
+		add_count(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - commands);
 		tasks.costs->cores[worker->index].work = (struct adsm_span){ start_ns, end_ns - start_ns };
 		tasks.costs->cores[worker->index].flush = (struct adsm_span){ end_ns, adsm_os_now_ns() - end_ns };
 	}
@@ -177,9 +177,9 @@ static void add_worker(unsigned worker)
 {
 	const uint64_t peak = adsm_core_used(&tasks.cores.of[worker], &tasks.cores.layout);
 
-	add(ADSM_SCRATCHPAD_CORES, 1);
-	add(ADSM_SCRATCHPAD_WORK_NS, tasks.costs->cores[worker].work.ns);
-	add(ADSM_SCRATCHPAD_FLUSH_NS, tasks.costs->cores[worker].flush.ns);
+	add_count(ADSM_SCRATCHPAD_CORES, 1);
+	add_count(ADSM_SCRATCHPAD_WORK_NS, tasks.costs->cores[worker].work.ns);
+	add_count(ADSM_SCRATCHPAD_FLUSH_NS, tasks.costs->cores[worker].flush.ns);
 	if (peak > tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK])
 		tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK] = peak;
 }
@@ -189,14 +189,14 @@ static void add_copies(const struct adsm_copies_counts *counts)
 	const uint64_t in = counts->read_misses + counts->write_misses;
 	const uint64_t out = counts->sent_on_miss + counts->sent_on_sync;
 
-	add(ADSM_SCRATCHPAD_HITS, counts->reads + counts->writes - in);
-	add(ADSM_SCRATCHPAD_MISSES, in);
-	add(ADSM_SCRATCHPAD_DIRECT, counts->direct);
-	add(ADSM_SCRATCHPAD_DMA_IN, in);
-	add(ADSM_SCRATCHPAD_DMA_OUT, out);
-	add(ADSM_SCRATCHPAD_BYTES_IN, in * tasks.cores.page);
-	add(ADSM_SCRATCHPAD_BYTES_OUT, out * tasks.cores.page);
-#define ADD(upper, name) add(ADSM_SCRATCHPAD_##upper, counts->name);
+	add_count(ADSM_SCRATCHPAD_HITS, counts->reads + counts->writes - in);
+	add_count(ADSM_SCRATCHPAD_MISSES, in);
+	add_count(ADSM_SCRATCHPAD_DIRECT, counts->direct);
+	add_count(ADSM_SCRATCHPAD_DMA_IN, in);
+	add_count(ADSM_SCRATCHPAD_DMA_OUT, out);
+	add_count(ADSM_SCRATCHPAD_BYTES_IN, in * tasks.cores.page);
+	add_count(ADSM_SCRATCHPAD_BYTES_OUT, out * tasks.cores.page);
+#define ADD(upper, name) add_count(ADSM_SCRATCHPAD_##upper, counts->name);
 	ADSM_COPIES_COUNTS(ADD)
 #undef ADD
 }
@@ -228,13 +228,13 @@ static void add_costs(const struct adsm_process_slot *slot, const struct adsm_po
 	}
 	copies = adsm_copies_sum(&tasks.cores, (uint32_t)launch->n);
 	add_copies(&copies);
-	add(ADSM_SCRATCHPAD_WORKERS, counts[ADSM_TASK_WORKERS]);
-	add(ADSM_SCRATCHPAD_LOCKS, counts[ADSM_TASK_LOCKS]);
-	add(ADSM_SCRATCHPAD_LOCK_WAITS, counts[ADSM_TASK_LOCK_WAITS]);
-	add(ADSM_SCRATCHPAD_HANDOVERS, counts[ADSM_TASK_HANDOVERS]);
-	add(ADSM_SCRATCHPAD_BARRIERS, counts[ADSM_TASK_BARRIERS]);
-	add(ADSM_SCRATCHPAD_LOCK_WAIT_NS, counts[ADSM_TASK_LOCK_WAIT_NS]);
-	add(ADSM_SCRATCHPAD_BARRIER_WAIT_NS, counts[ADSM_TASK_BARRIER_WAIT_NS]);
+	add_count(ADSM_SCRATCHPAD_WORKERS, counts[ADSM_TASK_WORKERS]);
+	add_count(ADSM_SCRATCHPAD_LOCKS, counts[ADSM_TASK_LOCKS]);
+	add_count(ADSM_SCRATCHPAD_LOCK_WAITS, counts[ADSM_TASK_LOCK_WAITS]);
+	add_count(ADSM_SCRATCHPAD_HANDOVERS, counts[ADSM_TASK_HANDOVERS]);
+	add_count(ADSM_SCRATCHPAD_BARRIERS, counts[ADSM_TASK_BARRIERS]);
+	add_count(ADSM_SCRATCHPAD_LOCK_WAIT_NS, counts[ADSM_TASK_LOCK_WAIT_NS]);
+	add_count(ADSM_SCRATCHPAD_BARRIER_WAIT_NS, counts[ADSM_TASK_BARRIER_WAIT_NS]);
 	add_sharing(slot, launch, &copies);
 }
 
