@@ -30,7 +30,7 @@ COVER = {
                  r"|waits: waits-home", r"stress: model-(cpu|collecting)",
                  r"conform: (lazy-unified|batch-discrete) / ", r"interpose: linked / "],
     "lib/once": [r"unit: once$|waits: waits-once",
-                 r"once: once (memory|cpp|cpu|told|ranges cpu|ranges crash|devices|tasks|pipelines)$",
+                 r"once: once (memory|cpp|cpu|reports|ranges cpu|ranges crash|devices|tasks|pipelines)$",
                  r"once: once nodes"],
     "backends/store": [r"scratchpad: (cache|crc|sharing-said|right|counted|refused)$",
                        r"tasks: (scratchpad-(works|errors|pages)|(litmus|random)-scratchpad-.*|sharing)$",
@@ -39,10 +39,10 @@ COVER = {
         r"scratchpad: (overlay|cache|crc|code-|right|refused|lost|counted|advised|services-.*-scratchpad)",
         r"tasks: (scratchpad-|litmus-scratchpad-|random-scratchpad-|sharing$)", r"opell: ",
         r"conform: rolling-64K-scratchpad / "],
-    "backends/cluster/node": [r"unit: (pages-|diff)|waits: waits-(doorbell|node|task|ask)$"
+    "backends/cluster/node": [r"unit: (pages-|diff)|waits: waits-(doorbell|node|task|command)$"
                               r"|cluster: (describe|touched|launch)$",
                               r"tasks: (nodes-|litmus-nodes-2-2K|random-nodes-2-2K)",
-                              r"cluster: (rules|exchange-|seen-|loss-)", r"once: once nodes"],
+                              r"cluster: (rules|exchange-|costs-|loss-)", r"once: once nodes"],
     "backends/cluster/node/hcrc": [r"tasks: hcrc-", r"tasks: (nodes-|litmus-nodes-2-2K|random-nodes-2-2K)",
                                    r"cluster: hcrc-"],
 }

@@ -3,7 +3,7 @@
  * tasks.c - tasks as programs see them. tasks MODULE CASE [nodes]:
  *
  *	works		all that a task may do, by few workers and by many
- *	waits		workers wait for a lock, and many times at barriers: for seen.py
+ *	waits		workers wait for a lock, and many times at barriers: for record.py
  *	errors		each error is told, by its name and its numbers, and the device runs the next task
  *	crash		a worker crashes in a critical section: the device is lost, and who waits is told
  *	endless		a worker of a task that has failed computes on: the device is lost

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seen.c - an application whose calls cost a cluster what is known beforehand: seen MODULE STEP... A step is a kernel
- * of tests/kernels/nodes.c, which is called once, with 6 blocks of one thread; or
+ * costs.c - an application whose calls have known costs on a cluster: costs MODULE STEP... A step is a kernel of
+ * tests/kernels/nodes.c, which is called once, with 6 blocks of one thread; or
  *
  *	reload		the module is unloaded, and loaded again
  *	reset		counters begin anew

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What users are told of tasks: workers, and what they waited for, as bars that add up to the report's counters:
-seen.py TASKS MODULE"""
+"""What traces and reports say of tasks: workers, and what they waited for, as bars that add up to the report's
+counters: record.py TASKS MODULE"""
 import collections
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is told of waits for units: counters, the bars of a timeline, and who waits, in a report while the program runs:
-told.py PROGRAM"""
+"""What reports say of waits for units: counters, the bars of a timeline, and the waiting threads, in a report while the
+program runs: reports.py PROGRAM"""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ask.c - commands of kernels to the application: the shadow serves them, one by one, until it is stopped. */
+/* command.c - commands of kernels to the application: the shadow serves them, one by one, until it is stopped. */
 #include "step.h"
 
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What users are told of a cluster and its calls: seen.py CASE PROGRAM MODULE INFO. The program's steps are calls
-(seen.c), whose costs are known."""
+"""What reports, traces and adsm-info say of a cluster and its calls: costs.py CASE PROGRAM MODULE INFO. The program's
+steps (costs.c) are calls with known costs."""
 import collections
 import json
 import os
