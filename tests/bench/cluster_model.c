@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cluster_model.c - virtual time: how long programs would take on clusters of 1 to 1024 nodes, from what their blocks
- * did on one (cluster_record.c). bench-cluster-model [--cores N] PROGRAM=RECORD[*TIMES]… writes CSV, times in
- * milliseconds; TIMES: so often are the launches of the record made, what the host did before each of them only once.
+ * cluster_model.c - virtual time: how long programs would take on clusters of 1 to 1024 nodes, computed from a record
+ * of their blocks on one node (cluster_record.c). bench-cluster-model [--cores N] PROGRAM=RECORD[*TIMES]… writes CSV,
+ * times in milliseconds. TIMES: how often the record's launches are repeated; what the host did before them happens
+ * once.
  *
- * What is computed is real: a block's processor time, the pages it touches and writes, and, by the nodes' own plan.c,
- * what goes where after each launch, with the processor time that takes node 0. What time that costs is a model: a
- * message of n bytes leaves its sender after o + n / B, those of one node one after the other, and arrives L later; a
- * receiver takes o for each, and its link B. Collective operations are the best known ones for their size. A launch is
- * told to all, runs on the cores of each node, a block whenever a core is free, waits for pages that are fetched, is
- * told to have ended, and exchanges pages; these parts do not overlap. The first store to a page costs what benches
- * "pages" and "cluster" measure. One node alone tracks and exchanges nothing. Not in it: traffic of others, contention
- * within the network, caches and memory that cores share.
+ * Real are a block's processor time, the pages that it touches and writes, and the exchange that the nodes' own plan.c
+ * plans after each launch, with node 0's processor time for that. The time of messages is a model. A message of n bytes
+ * leaves its sender after o + n / B, one after the other, and arrives L later. A receiver takes o for each, and its
+ * link B. Collective operations are the best known ones for their size. In a launch node 0 informs all nodes. Each node
+ * runs its blocks, one on each free core, and waits for the pages that it fetches. Then node 0 learns of the end, and
+ * pages are exchanged. These parts do not overlap. The first store to a page costs what the benchmarks "pages" and
+ * "cluster" measure. One node alone tracks and exchanges nothing. The model has no traffic of others, no contention
+ * within the network, and no caches and memory that cores share.
  */
 #include <math.h>
 #include <stdarg.h>

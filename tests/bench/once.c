@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * once.c - what the verbs of write-once objects cost.
+ * once.c - the costs of the functions of write-once objects.
  *
- * get: of a unit that is set; floor is a plain load of the same bytes, unit by unit. In sequence all is in the
- * processor's caches; at random most is not. set: a unit is begun and set that nobody waits for; floor is a store and
- * the exchange of a byte of its own beside it. wake: two threads that take turns, each sets what the other waits for;
- * floor is a word and the system's futex, nothing else; the time of one turn. blocked: the processor's time of one
- * thread's wait, most of it asleep; floor is a futex.
+ * get: of a unit that is set. The floor is a plain load of the same bytes, unit by unit. In sequence all bytes are in
+ * the processor's caches; at random most are not. set: a unit is begun and set, and no thread waits for it. The floor
+ * is a store, and the exchange of a byte beside it. wake: two threads take turns; each sets the unit that the other
+ * waits for. The floor is a word and the system's futex; the time is that of one turn. blocked: the processor time of
+ * one thread's wait, most of it asleep. The floor is a futex.
  *
- * calls: pieces of which each is copied to the device, worked on and copied back by adsmOnceCall(): all calls are made
- * at once; "floor" is the same calls, each waited for before the next is made. Ours is below it by what overlaps; the
- * note has what could, if the longest of a piece's three parts hid the others. The kernel does as much arithmetic for
- * each word as makes it take as long as a copy. On the backend cpu there is a second row, with a modelled link.
+ * calls: adsmOnceCall() copies pieces to the device, works on them, and copies them back. All calls are made without
+ * waits; "floor" is the same calls, each waited for before the next one. Ours is faster by what overlaps. The note has
+ * the possible overlap, if the longest of a piece's three parts hid the others. The kernel does enough arithmetic for
+ * each word to take as long as a copy. On the backend cpu there is a second row, with a modelled link.
  */
 #include "bench.h"
 

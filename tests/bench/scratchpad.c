@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scratchpad.c - code that is loaded piece by piece. A call between partitions ("ours") against the same call inside of
- * one ("floor"), where nothing is loaded: what is aimed at is at most 50 ns. A load against memcpy() of the same bytes
- * and one serialisation, which nobody who writes code can do without. And what a call costs that loads its callee, and
- * at its return its caller, against two such loads. Then what kernels ask of the program (commands.c).
+ * one partition ("floor"), where nothing is loaded; the goal is at most 50 ns. A load against memcpy() of the same
+ * bytes and one serialisation, which all code that writes code needs. A call that loads its callee, and at its return
+ * its caller, against two such loads. Then commands of kernels to the program (commands.c).
  */
 #include "bench.h"
 #include "commands.h"

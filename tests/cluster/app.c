@@ -2,19 +2,19 @@
 /*
  * app.c - an application of a cluster, for tests of its start and its end. app MODE...:
  *
- *	once		one call; its result is looked at
- *	loop		"ready", then calls without end, each of which is looked at
- *	go		"ready", then calls as in a loop until there is a file TEST_GO, and 500 more
- *	idle		"ready", and then nothing but waiting for the device's end
+ *	once		one call; its result is checked
+ *	loop		"ready", then calls without end; each result is checked
+ *	go		"ready", then calls as in a loop until the file TEST_GO exists, and 500 more
+ *	idle		"ready", and then only a wait for the device's end
  *	meet		"ready", then a call whose blocks, one for each node, wait for files in the folder TEST_MEET
  *			(kernels/cluster.c)
- *	crash WHERE B	"ready", then a call whose block B, of one for each node, stores where it may not: "kept", in
- *			what it only reads, "beyond" that, in no object, or "outside" of the device's memory
- *	subreaper	the processes of others that have no parent come to it, as to the first process of a namespace
+ *	crash WHERE B	"ready", then a call whose block B, of one for each node, makes an invalid store: "kept", to an
+ *			object that it only reads; "beyond", to no object; or "outside" of the device's memory
+ *	subreaper	becomes the parent of orphaned processes, as the first process of a namespace does
  *
- * Where the library may not have waited for the end of all that it had started, it says "impatient" on stderr. It ends
- * with 0; 3, after "refused: " and the library's sentence, where the library does not start; 4, after "lost: ",
- * where the device is lost, as it should be told and with no child; 1 for what is wrong.
+ * If the library may not have waited for the end of all that it had started, the program prints "impatient" to stderr.
+ * Its exit status is 0; 3, after "refused: " and the library's sentence, if the library does not start; 4, after
+ * "lost: ", if the device is lost with the right report and without a child; 1 for errors.
  */
 #include <adsm.h>
 

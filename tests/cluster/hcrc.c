@@ -2,14 +2,14 @@
 /*
  * hcrc.c - workers on the nodes of a real MPI job: hcrc CASE KEY=VALUE… [-- CASE …]…, a rank for each node. They
  * share memory by the protocol of docs/tasks.md, with a simple cache each. Cases check themselves; all have
- *	workers=N	of each node; apart=1: but for node 0, which has none
+ *	workers=N	of each node; apart=1: node 0 has none
  *	page=BYTES pages=N frames=N lines=N locality=C
  *
- * count rounds=N	numbers that locks guard are counted up, three of each lock on different pages
- * phases rounds=N	each writes its own number, among the others', and sees theirs after a barrier
- * circle, ended, not-mine, barrier	what has to fail, and does on all nodes
- * killed		a node is, while its worker has a lock that all others want
- * misses rounds=N	what a read miss takes, against its three messages alone
+ * count rounds=N	workers count up numbers that locks guard, three of each lock on different pages
+ * phases rounds=N	each worker writes its own number beside the others', and reads theirs after a barrier
+ * circle, ended, not-mine, barrier	errors, which all nodes must report
+ * killed		a node is killed while its worker has a lock that all others wait for
+ * misses rounds=N	the time of a read miss, against its three messages alone
  */
 #include "../check.h"
 

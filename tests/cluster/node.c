@@ -4,15 +4,15 @@
  * application on node 0 alone, as a cpu device does. Built with MPI (TEST_MPI), and without: then launch.sh says which
  * node a process is. TEST_NODE has words that make it misbehave, "WORD" or "WORD:NODE":
  *
- *	library, machine, pages, libc, boot	the card of that node says something else
- *	taken		the address range is taken there
- *	taken-once	the same, while the file TEST_NODE_FILE does not exist, which is made then
+ *	library, machine, pages, libc, boot	this field of that node's card differs
+ *	taken		the address range is in use there
+ *	taken-once	the same, while the file TEST_NODE_FILE does not exist; the node then creates it
  *	alone		a job of one node
- *	token		somebody else's token
- *	late		it does not come
- *	waits		it comes when somebody writes to the pipe TEST_NODE_FILE, or has it open to do so
- *	ends		it ends before it comes, with a sentence
- *	asked		the same of node 0, when the application first asks for something
+ *	token		another token
+ *	late		the node does not join
+ *	waits		it joins when the pipe TEST_NODE_FILE is written to, or opened for writing
+ *	ends		it ends before it joins, with a sentence
+ *	asked		node 0 does that at the application's first request
  */
 #include <errno.h>
 #include <fcntl.h>

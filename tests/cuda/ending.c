@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ending.c - a program of CUDA's that ends, or that ends a context: what it and the library have there.
+ * ending.c - a program that uses CUDA itself, and that ends, or ends a context: what it and the library have then.
  *
  *	exit			with handlers that were registered before and after the driver's
- *	exit-large		with more than is fetched then
+ *	exit-large		with more bytes than the library fetches at the end
  *	exit-running		with a kernel that never ends
  *	destroy, reset, release	a context of its own, and the device's
  *
- * It prints what every call returned. Device pointers it only tries: where nobody made them pointers, nothing is there.
+ * It prints what every call returned. It touches device pointers only in a test: without the library they may be
+ * invalid.
  */
 #include <dirent.h>
 #include <sched.h>

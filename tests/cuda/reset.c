@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset.c - a program of CUDA's whose device fails, and that resets it and goes on. crash: a kernel does it; killed:
- * the device goes while nothing runs; lost: the failure is TEST_CUDA's, at the second launch; stays: a kernel does it,
- * and nothing mends it. With driver- before it all is done by the driver's interface, else what the runtime has is done
- * by that.
+ * reset.c - a program that uses CUDA itself, whose device fails, and that resets it and continues. crash: a kernel
+ * crashes; killed: the device ends while nothing runs; lost: TEST_CUDA lets the second launch fail; stays: a kernel
+ * crashes, and no reset repairs the device. With the prefix driver-, all calls are the driver's, else the runtime's if
+ * it has them.
  *
- * It prints what every call returned. Device pointers it only tries: where nobody made them pointers, nothing is there.
+ * It prints what every call returned. It touches device pointers only in a test: without the library they may be
+ * invalid.
  */
 #include <setjmp.h>
 #include <signal.h>

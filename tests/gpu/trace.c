@@ -4,7 +4,7 @@
  *
  * The entrance is dlsym("cuGetProcAddress_v2"); each function that is handed out from there gets a slot of its own: a
  * piece of code that counts and jumps on. A function that is none of the driver's exported symbols is reported, because
- * wrappers are told by the symbol's address. Calls of names that a program is linked with are not seen.
+ * wrappers are recognized by the symbol's address. Calls of names that a program is linked with are not counted.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

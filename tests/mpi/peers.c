@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * peers.c - another process that reads and writes this one's objects by process_vm_readv() and process_vm_writev(), and
- * those that ask for an object's memory and then end, say something else, or have no right to.
+ * processes that request an object's memory and then end, send something else, or lack the permission.
  */
 #include <adsm.h>
 #include <poll.h>

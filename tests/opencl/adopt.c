@@ -5,9 +5,9 @@
  * Its data are four arrays, on which kernels and the CPU work in turn. Step by step:
  *	0	buffers, reads and writes by hand
  *	1	one array is shared; kernels are still enqueued by hand, on its buffer
- *	2	two arrays are
- *	3	the kernels are called by the library, with the other arrays' buffers as values
- *	4	all arrays are shared, and there is no queue of its own any more
+ *	2	two arrays are shared
+ *	3	the library calls the kernels, with the other arrays' buffers as values
+ *	4	all arrays are shared, and the program has no queue of its own any more
  */
 #include "raw.h"
 

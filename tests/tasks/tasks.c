@@ -4,14 +4,14 @@
  *
  *	works		all that a task may do, by few workers and by many
  *	waits		workers wait for a lock, and many times at barriers: for record.py
- *	errors		each error is told, by its name and its numbers, and the device runs the next task
- *	crash		a worker crashes in a critical section: the device is lost, and who waits is told
+ *	errors		each error is reported with its name and its numbers, and the device runs the next task
+ *	crash		a worker crashes in a critical section: the device is lost, and waiting threads get an error
  *	endless		a worker of a task that has failed computes on: the device is lost
  *	stuck		one computes with a lock that the others want, until killed.py kills a node
  *	pages		what only workers with copies of pages can get wrong
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
- * "nodes": the device is two nodes, each with 64 workers, of whose locks and memory the others know what they are told.
+ * "nodes": the device is two nodes with 64 workers each; they know locks and memory of others by messages only.
  */
 #include <adsm.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_pages_nodes.c - several nodes, each a process with memory of its own, that write to the same pages at once:
+ * test_pages_nodes.c - several nodes, each a process with memory of its own, write to the same pages at the same time:
  * test-pages-nodes bytes|ints|pages TRACKER,TRACKER,... Sockets are their network, and every byte is compared to what
  * it must be: a kernel reads what others wrote in launches before, and in the end home has it all.
  *
- * What is written in which launch, by whom, and which value, everybody knows: each keeps an image of its own.
+ * Each node knows which node writes which value in which launch: each keeps an image of its own.
  */
 #include "pages.h"
 

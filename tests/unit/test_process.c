@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_process.c - what backends/process does for a backend that asks for more than cpu's: memory and launches that are
- * told of, shared memory behind that of the device, a keeper that says how the device ended; and which access a launch
- * is told. TEST_KERNELS: the folder of the kernel modules.
+ * test_process.c - backends/process for a backend that needs more than cpu: reports of memory and launches, shared
+ * memory behind that of the device, a keeper that says how the device ended; and the access that a launch gets.
+ * TEST_KERNELS: the folder of the kernel modules.
  */
 #include "backend.h"
 #include "base/log.h"

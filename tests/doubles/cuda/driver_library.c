@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * driver_library.c - libraries, whose kernels are the same in every context: each has a module in those where it was
- * used. And the handles of kernels: functions are of a module, in its context, kernels of a library. A launch takes
- * both; who is asked about the wrong one crashes.
+ * used. And the handles of kernels: functions belong to a module, in its context; kernels belong to a library. A launch
+ * takes both; other functions crash if they get the wrong kind.
  */
 #include "driver_own.h"
 

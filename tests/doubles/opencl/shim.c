@@ -5,8 +5,8 @@
  * Words in TEST_OPENCL, separated by commas:
  *   fail=FUNCTION:CODE[:N]   the Nth call of it (each, without N) fails with CODE; functions without an error do not
  *   event=FUNCTION:CODE[:N]  the command runs, but its event ends with CODE; a blocking one returns CODE
- *   lost=N                   the device is lost as the Nth command has been given: events whose end nobody was told
- *                            of end with -2; then commands fail with -36, and creations and builds with -2
+ *   lost=N                   the device is lost at the Nth command: events whose end was not reported before
+ *                            end with -2; then commands fail with -36, and creations and builds with -2
  *   late[=SEED]              callbacks come up to 2 ms late: of one queue in order, of several in any order
  *   no-platform, no-device   there is none
  *   gpu                      the first device of each platform is a GPU
@@ -19,8 +19,8 @@
  *   no-svm                   no shared virtual memory
  *   address                  has cl_ext_buffer_device_address, where the device has SVM: such buffers are SVM blocks
  *   usm                      has cl_intel_unified_shared_memory, where the device has SVM: device memory is SVM blocks
- *   strict                   with address: aborts where a kernel is enqueued that was not told all addressed buffers
- *                            there are, or was told one that is gone; for programs of one thread
+ *   strict                   with address: aborts if a kernel is enqueued whose list of addressed buffers lacks
+ *                            one, or has a released one; for programs of one thread
  *   threads                  ends the process with status 99 where a function other than clBuildProgram and those
  *                            that create programs is called with SIGALRM unblocked, or by a thread that can be
  *                            cancelled, and knows of it: not all of its signals are blocked

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_random.c - random programs of workers that synchronise what they share, over a network that keeps no order,
- * against memory as it would be if one thing happened after the other.
+ * test_random.c - random programs of workers that synchronise their shared variables, over a network that keeps no
+ * order, against memory where all accesses happen in one order.
  *
- *	test-random programs [N [SEED]]		N programs, 10000 where it is not said, with TEST_FULL=1 300000
- *	test-random hand-over			who waits for a lock that all want gets it
+ *	test-random programs [N [SEED]]		N programs; default 10000, with TEST_FULL=1 300000
+ *	test-random hand-over			a worker that waits for a contended lock gets it
  *
- * Variables of 1 to 8 bytes lie side by side in a few pages. Of each it is settled by chance how it is shared: by a
- * lock, or by phases between barriers, in each of which it has one writer, or none and any readers.
+ * Variables of 1 to 8 bytes lie side by side in a few pages. Each is shared in a random way: by a lock, or by phases
+ * between barriers. In a phase it has one writer, or any number of readers.
  */
 #include <stdint.h>
 static uint64_t said_seed;

@@ -7,9 +7,9 @@
  *	test-states [SCOPE ...]		which programs; without: all
  *	test-states but SCOPE ...	all others
  *
- * A lock guards a byte of the page, which is counted up by who has it; each worker has a byte of its own, which the
- * others look at after a barrier. Prints the numbers of states and of transitions. A state that must not be is told by
- * the invariant's name, with the way to it. States are told apart by 64 bits of hash.
+ * A lock guards a byte of the page, which its holder counts up. Each worker has a byte of its own, which the others
+ * read after a barrier. Prints the numbers of states and of transitions. For an invalid state it prints the name of the
+ * invariant, and the path to the state. States are identified by 64 bits of hash.
  */
 static void say_way(void);
 #define FAIL(...) do { \
