@@ -56,6 +56,8 @@ void bench_alloc(void);
 void bench_call(void);
 void bench_cluster(void);
 void bench_cluster_launch(void);
+void bench_cuda_c(void);
+void bench_cuda_c_1(void);
 void bench_fault(void);
 void bench_io(void);
 void bench_launch(void);

@@ -29,6 +29,8 @@ static const struct {
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
 	{ "cluster", "the exchange of a cluster's nodes, against the paper's; what tracking adds", bench_cluster },
 	{ "cluster-launch", "an empty call on a cluster, against its messages alone", bench_cluster_launch },
+	{ "cuda-c", "kernels in CUDA C, against OpenCL C on PoCL and the dialect", bench_cuda_c },
+	{ "cuda-c-1", "the same on one processor", bench_cuda_c_1 },
 	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },
 	{ "launch", "CUDA programs preloaded: launches, copies to the host, against the same alone", bench_launch },
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
