@@ -120,7 +120,9 @@ static struct list clang_command(const struct cuda *cuda, const char *input, con
 		"--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx75",
 		/* How launches are called: by the functions of cuda_runtime_api.h. */
 		"-Xclang", "-target-sdk-version=11.0",
-		"-S", "-O2", "-Wno-unused-command-line-argument",
+		/* Loops with a constant number of turns become code without loops: compilers make vectors of it. */
+		"-S", "-O2", "-mllvm", "-unroll-threshold=600",
+		"-Wno-unused-command-line-argument",
 	};
 	struct list argv = { 0 }, clang = { 0 };
 	char *word, *rest = format_string("%s", cuda->clang ? cuda->clang : find_cuda_clang());

@@ -5,6 +5,7 @@
 #include "globals.h"
 #include "yields.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 void adsm_ptx_write_registers(struct adsm_ptx_body *kernel)
@@ -42,8 +43,19 @@ static void write_statement(struct adsm_ptx_writer *writer, const struct adsm_pt
 	adsm_ptx_print(writer, "\t\t");
 	write_guard(writer, instruction);
 	adsm_ptx_print(writer, "{ ");
+	if (writer->affine && adsm_ptx_is_wide(writer->affine, instruction)) {
+		adsm_ptx_print(writer, "if (wide) { ");
+		adsm_ptx_write_wide(writer, writer->affine, instruction);
+		adsm_ptx_print(writer, " } else ");
+	}
 	adsm_ptx_statement(writer, instruction);
 	adsm_ptx_print(writer, " }\n");
+}
+
+/* Is a kept register the same in all threads? Then there is one copy of it. */
+static bool is_shared_by_all(const struct adsm_ptx_body *kernel, uint32_t reg)
+{
+	return kernel->even && !adsm_ptx_bit(kernel->divergence.registers, reg);
 }
 
 /* The call is at its yield: keep what is live, and say where the thread continues. */
@@ -62,7 +74,12 @@ static void write_yield(struct adsm_ptx_body *kernel, const struct adsm_ptx_bloc
 		if (!adsm_ptx_bit(kernel->assigned, reg) &&
 		    !(region->yield && adsm_ptx_yield_defines(region->yield, reg)))
 			continue;
-		adsm_ptx_print(writer, "L%u[t] = r%u; ", reg, reg);
+		if (is_shared_by_all(kernel, reg))
+			adsm_ptx_print(writer, "*(%s *)(v + %u) = r%u; ",
+				       adsm_ptx_c_register(kernel->function->registers[reg].type),
+				       kernel->offsets[reg], reg);
+		else
+			adsm_ptx_print(writer, "L%u[T] = r%u; ", reg, reg);
 	}
 	adsm_ptx_write_give(writer, block->by);
 	adsm_ptx_print(writer, "PTX_AT(%uu); }\n", next);
@@ -76,6 +93,10 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 
 	writer->instruction = block->by;
 	adsm_ptx_print(writer, "\t\t");
+	/* The branch that does not end the thread is the one that is taken. */
+	if (writer->affine && adsm_ptx_bit(writer->affine->decided, index))
+		adsm_ptx_print(writer, adsm_ptx_only_leaves(&kernel->blocks.blocks[block->next[0]]) ? "if (!wide) " :
+			       "if (wide) goto B%u; else ", block->next[0]);
 	if (guarded)
 		write_guard(writer, block->by);
 	switch (block->end) {
@@ -189,12 +210,17 @@ static void write_loads(struct adsm_ptx_body *kernel, const struct adsm_ptx_regi
 	if (!done)
 		adsm_ptx_refuse(writer, "there is no memory");
 	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
-		const struct adsm_ptx_recipe *recipe = &kernel->regions.recipes[reg];
+		const struct adsm_ptx_recipe *recipe = &kernel->regions.recipes.recipes[reg];
 
 		if (!adsm_ptx_bit(live, reg) || adsm_ptx_yield_defines(region->yield, reg))
 			continue;
 		if (adsm_ptx_bit(kernel->regions.kept, reg)) {
-			adsm_ptx_print(writer, "\t\tr%u = L%u[t];\n", reg, reg);
+			if (is_shared_by_all(kernel, reg))
+				adsm_ptx_print(writer, "\t\tr%u = *(const %s *)(u + %u);\n", reg,
+					       adsm_ptx_c_register(kernel->function->registers[reg].type),
+					       kernel->offsets[reg]);
+			else
+				adsm_ptx_print(writer, "\t\tr%u = L%u[T];\n", reg, reg);
 			continue;
 		}
 		for (uint32_t i = 0; i < recipe->n; i++) {
@@ -225,7 +251,7 @@ static void find_loaded(struct adsm_ptx_body *kernel, const struct adsm_ptx_regi
 	/* What a load writes has not changed: only the region's own writes count. */
 	kernel->assigned = ignored;
 	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
-		const struct adsm_ptx_recipe *recipe = &kernel->regions.recipes[reg];
+		const struct adsm_ptx_recipe *recipe = &kernel->regions.recipes.recipes[reg];
 
 		if (!adsm_ptx_bit(live, reg))
 			continue;
@@ -243,7 +269,8 @@ static void write_arrays(struct adsm_ptx_body *kernel)
 	struct adsm_ptx_writer *writer = kernel->writer;
 
 	for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
-		if (adsm_ptx_bit(kernel->regions.kept, reg) && adsm_ptx_bit(kernel->declared, reg)) {
+		if (adsm_ptx_bit(kernel->regions.kept, reg) && adsm_ptx_bit(kernel->declared, reg) &&
+		    !is_shared_by_all(kernel, reg)) {
 			const char *type = adsm_ptx_c_register(kernel->function->registers[reg].type);
 
 			adsm_ptx_print(writer, "\t%s *restrict const L%u __attribute__((unused)) = "
@@ -252,34 +279,175 @@ static void write_arrays(struct adsm_ptx_body *kernel)
 	}
 }
 
+/* The parameters of the functions that run rows of threads, and the arguments for them. */
+static const char *rows_params(const struct adsm_ptx_body *kernel)
+{
+	return kernel->regions.n == 1 ? "" :
+	       kernel->even ? ", struct ptx_threads *s, const char *restrict u, char *restrict v" :
+	       ", struct ptx_threads *s, const int check";
+}
+
+static const char *rows_args(const struct adsm_ptx_body *kernel)
+{
+	return kernel->regions.n == 1 ? "" : kernel->even ? ", s, u, v" : ", s, check";
+}
+
+/* The registers that are the same in all threads when a region begins. */
+static void find_common(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region, uint64_t *common)
+{
+	const uint64_t *live = kernel->blocks.blocks[region->yield_block].live_out;
+
+	for (uint32_t reg = 0; kernel->even && region->yield && reg < kernel->function->n_registers; reg++) {
+		if (adsm_ptx_bit(live, reg) && adsm_ptx_bit(kernel->regions.kept, reg) && is_shared_by_all(kernel, reg))
+			adsm_ptx_set_bit(common, reg);
+	}
+}
+
+void adsm_ptx_find_indices(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region)
+{
+	int error;
+
+	kernel->part = (struct adsm_ptx_part){ .blocks = &kernel->blocks, .common = kernel->common };
+	for (uint32_t i = 0; i < kernel->blocks.words; i++)
+		kernel->common[i] = 0;
+	if (region) {
+		kernel->part.set = region->blocks;
+		kernel->part.start = region->start;
+		find_common(kernel, region, kernel->common);
+	}
+	adsm_ptx_affine_destroy(&kernel->affine);
+	error = adsm_ptx_affine_find(&kernel->blocks, region ? &kernel->part : NULL, &kernel->affine);
+	if (error)
+		adsm_ptx_refuse(kernel->writer, "there is no memory");
+	kernel->affine.offsets = kernel->offsets;
+	kernel->affine.named = kernel->declared;
+	kernel->writer->affine = kernel->affine.n_indices ? &kernel->affine : NULL;
+}
+
+/* The head of the function that runs rows of threads: all of them, or that of y and z, whose thread 0 is first. */
+void adsm_ptx_write_rows(struct adsm_ptx_body *kernel, const char *suffix)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	const uint32_t index = kernel->frame->index;
+
+	if (writer->affine)
+		adsm_ptx_print(writer, "static int K%u%s_row(const struct ptx_block *k%s, uint32_t y, uint32_t z, "
+			       "size_t first);\n", index, suffix, rows_params(kernel));
+	adsm_ptx_print(writer, "PTX_ALWAYS int K%u%s_rows(const struct ptx_block *k%s, const int all, const int wide, "
+		       "uint32_t y, uint32_t z, size_t first)\n{\n\tPTX_ENTER\n"
+		       "\tsize_t t0 = first;\n\tint at = 0;\n\n", index, suffix, rows_params(kernel));
+}
+
+/* The head of the loop over the threads of a row, and the code before it. */
+void adsm_ptx_write_threads(struct adsm_ptx_body *kernel, const char *suffix)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+
+	adsm_ptx_print(writer, "\tfor (uint32_t tz = z; tz < (all ? nz : z + 1); tz++)\n"
+		       "\tfor (uint32_t ty = y; ty < (all ? ny : y + 1); ty++, t0 += nx) {\n"
+		       "\tuint32_t from = 0, to = nx;\n");
+	if (writer->affine) {
+		adsm_ptx_write_bases(writer, writer->affine);
+		adsm_ptx_print(writer, "\tif (!fits) { at = K%u%s_row(k%s, ty, tz, t0); continue; }\n",
+			       kernel->frame->index, suffix, rows_args(kernel));
+		adsm_ptx_write_range(writer, writer->affine);
+		adsm_ptx_print(writer, "\t}\n");
+	}
+	adsm_ptx_print(writer, "\tPTX_INDEPENDENT\n"
+		       "\tfor (uint32_t tx = from; tx < to; tx++) {\n"
+		       "\t\tconst size_t T __attribute__((unused)) = t0 + tx;\n"
+		       "\t\tconst uint32_t t __attribute__((unused)) = (uint32_t)T;\n");
+}
+
+/*
+ * The end of the function, and those that call it: for a row whose indices wrap around, which is rare; in the plain
+ * form, for threads that are not all at one place; for all threads.
+ */
+void adsm_ptx_write_rows_end(struct adsm_ptx_body *kernel, const char *suffix)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	const uint32_t index = kernel->frame->index;
+	const char *params = rows_params(kernel), *args = rows_args(kernel);
+
+	adsm_ptx_print(writer, "\tend:;\n\t}\n\t}\n\treturn at;\n}\n");
+	if (writer->affine)
+		adsm_ptx_print(writer, "PTX_NEVER int K%u%s_row(const struct ptx_block *k%s, uint32_t y, uint32_t z, "
+			       "size_t first)\n{\n\treturn K%u%s_rows(k%s, 0, 0, y, z, first);\n}\n", index, suffix,
+			       params, index, suffix, args);
+	if (kernel->regions.n > 1 && !kernel->even)
+		adsm_ptx_print(writer, "PTX_NEVER int K%u%s_some(const struct ptx_block *k, struct ptx_threads *s)\n{\n"
+			       "\treturn K%u%s_rows(k, s, 1, 1, 0, 0, 0, 0);\n}\n", index, suffix, index, suffix);
+	adsm_ptx_print(writer, "PTX_ALWAYS int K%u%s(const struct ptx_block *k%s)\n{\n", index, suffix, params);
+	if (kernel->regions.n > 1 && !kernel->even)
+		adsm_ptx_print(writer, "\tif (check)\n\t\treturn K%u%s_some(k, s);\n"
+			       "\treturn K%u%s_rows(k, s, 0, 1, 1, 0, 0, 0);\n}\n", index, suffix, index, suffix);
+	else
+		adsm_ptx_print(writer, "\treturn K%u%s_rows(k%s, 1, 1, 0, 0, 0);\n}\n", index, suffix, args);
+}
+
+/* What a thread does at the end of a region. */
+static void write_at(struct adsm_ptx_body *kernel)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+
+	adsm_ptx_print(writer, "#undef PTX_AT\n#undef PTX_GIVE_PLAIN\n");
+	if (kernel->general)
+		adsm_ptx_print(writer, "#define PTX_AT(next) do { s->place[T] = (uint16_t)(next); s->waits[t] = 1; "
+			       "goto end; } while (0)\n#define PTX_GIVE_PLAIN s->a[t] = s->b[t] = s->c[t] = 0;\n");
+	else if (kernel->even)
+		adsm_ptx_print(writer, "#define PTX_AT(next) do { at = (next); goto end; } while (0)\n"
+			       "#define PTX_GIVE_PLAIN\n");
+	else
+		adsm_ptx_print(writer, "#define PTX_AT(next) do { s->place[T] = (uint16_t)(next); goto end; } "
+			       "while (0)\n#define PTX_GIVE_PLAIN\n");
+}
+
+static void write_all_regions(struct adsm_ptx_body *kernel)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+
+	adsm_ptx_print(writer, "\t\tswitch (s->before[T]) {\n\t\tdefault: goto B0;\n");
+	for (uint32_t i = 1; i < kernel->regions.n; i++) {
+		adsm_ptx_print(writer, "\t\tcase %u:\n", i);
+		write_loads(kernel, &kernel->regions.regions[i]);
+		adsm_ptx_print(writer, "\t\tgoto B%u;\n", kernel->regions.regions[i].start);
+	}
+	adsm_ptx_print(writer, "\t\t}\n");
+	adsm_ptx_write_blocks(kernel, NULL, 0, 0);
+}
+
 /* The function of one region, or, if @region is NULL, that of all regions. */
 void adsm_ptx_write_region(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region, uint32_t index)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
+	char suffix[16];
 
+	snprintf(suffix, sizeof(suffix), "_%u", index);
 	adsm_ptx_find_registers(kernel, region ? region->blocks : NULL);
 	for (uint32_t i = 1; i < kernel->regions.n; i++) {
 		if (!region || region == &kernel->regions.regions[i])
 			find_loaded(kernel, &kernel->regions.regions[i]);
 	}
-	adsm_ptx_print(writer, "static inline __attribute__((always_inline)) void K%u_%u(const struct ptx_block *k, "
-		       "struct ptx_threads *s, const int check%s)\n{\n\tPTX_ENTER\n", kernel->frame->index, index,
-		       kernel->general ? ", const uint32_t first, const uint32_t lanes" : "");
+	if (region && !kernel->general)
+		adsm_ptx_find_indices(kernel, region);
+	if (kernel->general)
+		adsm_ptx_print(writer, "PTX_ALWAYS void K%u_%u(const struct ptx_block *k, struct ptx_threads *s, "
+			       "const int check, const uint32_t first, const uint32_t lanes)\n{\n\tPTX_ENTER\n",
+			       kernel->frame->index, index);
+	else
+		adsm_ptx_write_rows(kernel, suffix);
 	adsm_ptx_write_params(kernel);
 	write_arrays(kernel);
 	if (kernel->general)
 		adsm_ptx_print(writer, "\tPTX_INDEPENDENT\n"
 			       "\tfor (uint32_t lane = 0; lane < lanes; lane++) {\n"
 			       "\t\tconst uint32_t t = first + lane;\n"
+			       "\t\tconst size_t T __attribute__((unused)) = t;\n"
 			       "\t\tconst uint32_t tx __attribute__((unused)) = s->x ? s->x[t] : t;\n"
 			       "\t\tconst uint32_t ty __attribute__((unused)) = s->x ? s->y[t] : 0;\n"
 			       "\t\tconst uint32_t tz __attribute__((unused)) = s->x ? s->z[t] : 0;\n");
 	else
-		adsm_ptx_print(writer, "\tfor (uint32_t tz = 0, t0 = 0; tz < nz; tz++)\n"
-			       "\tfor (uint32_t ty = 0; ty < ny; ty++, t0 += nx)\n"
-			       "\tPTX_INDEPENDENT\n"
-			       "\tfor (uint32_t tx = 0; tx < nx; tx++) {\n"
-			       "\t\tconst uint32_t t __attribute__((unused)) = t0 + tx;\n");
+		adsm_ptx_write_threads(kernel, suffix);
 	if (kernel->frame->local_size)
 		adsm_ptx_print(writer, "\t\tchar *const lm __attribute__((unused)) = s->state + %llu * N + "
 			       "%llu * (size_t)t;\n", (unsigned long long)kernel->local_offset,
@@ -288,27 +456,20 @@ void adsm_ptx_write_region(struct adsm_ptx_body *kernel, const struct adsm_ptx_r
 	adsm_ptx_write_locals(kernel);
 	if (region && kernel->general)
 		adsm_ptx_print(writer, "\t\tif (check && (s->before[t] != %u || s->waits[t])) continue;\n", index);
-	else if (region)
-		adsm_ptx_print(writer, "\t\tif (check && s->before[t] != %u) continue;\n", index);
+	else if (region && !kernel->even)
+		adsm_ptx_print(writer, "\t\tif (check && s->before[T] != %u) continue;\n", index);
 	else if (kernel->general)
 		adsm_ptx_print(writer, "\t\tif (s->waits[t] || s->before[t] == PTX_LEFT) continue;\n");
-	adsm_ptx_print(writer, "#undef PTX_AT\n#undef PTX_GIVE_PLAIN\n"
-		       "#define PTX_AT(next) do { s->place[t] = (uint16_t)(next);%s goto end; } while (0)\n"
-		       "#define PTX_GIVE_PLAIN%s\n", kernel->general ? " s->waits[t] = 1;" : "",
-		       kernel->general ? " s->a[t] = s->b[t] = s->c[t] = 0;" : "");
-	if (region) {
-		if (region->yield)
-			write_loads(kernel, region);
+	write_at(kernel);
+	if (region && region->yield)
+		write_loads(kernel, region);
+	if (region)
 		adsm_ptx_write_blocks(kernel, region->blocks, region->start, index);
-	} else {
-		adsm_ptx_print(writer, "\t\tswitch (s->before[t]) {\n\t\tdefault: goto B0;\n");
-		for (uint32_t i = 1; i < kernel->regions.n; i++) {
-			adsm_ptx_print(writer, "\t\tcase %u:\n", i);
-			write_loads(kernel, &kernel->regions.regions[i]);
-			adsm_ptx_print(writer, "\t\tgoto B%u;\n", kernel->regions.regions[i].start);
-		}
-		adsm_ptx_print(writer, "\t\t}\n");
-		adsm_ptx_write_blocks(kernel, NULL, 0, 0);
-	}
-	adsm_ptx_print(writer, "\tend:;\n\t}\n}\n");
+	else
+		write_all_regions(kernel);
+	if (kernel->general)
+		adsm_ptx_print(writer, "\tend:;\n\t}\n}\n");
+	else
+		adsm_ptx_write_rows_end(kernel, suffix);
+	writer->affine = NULL;
 }

@@ -2,6 +2,8 @@
 /* body.h - the statements of a function, for one thread, and the functions that run a region for a set of threads. */
 #pragma once
 
+#include "affine.h"
+#include "divergence.h"
 #include "regions.h"
 #include "writer.h"
 
@@ -12,12 +14,17 @@ struct adsm_ptx_body {
 	const struct adsm_ptx_function *function;
 	struct adsm_ptx_blocks blocks;
 	struct adsm_ptx_regions regions;
+	struct adsm_ptx_affine affine;	/* of a region, while that is written */
+	struct adsm_ptx_divergence divergence;
 	bool general;
-	/* Where the array of a kept register is in the state, in bytes for each thread. */
-	uint32_t *offsets;
+	bool even;			/* not general, and all threads are always at the same place */
+	/* Where the array of a kept register is in the state, in bytes for each thread; or its one copy, in bytes. */
+	uint32_t *offsets, common_size;
 	uint64_t local_offset, state_size;	/* the same for local memory; all of it */
 	uint64_t *declared;		/* bits: registers that the current region uses */
 	uint64_t *assigned;		/* and those that it writes */
+	struct adsm_ptx_part part;	/* the current region, and what is the same in all threads at its start */
+	uint64_t *common;
 };
 
 /*
@@ -30,6 +37,12 @@ void adsm_ptx_write_registers(struct adsm_ptx_body *kernel);
 void adsm_ptx_write_locals(struct adsm_ptx_body *kernel);
 /* Append copies of the parameters, and pointers to variables of the module. */
 void adsm_ptx_write_params(struct adsm_ptx_body *kernel);
+/* Find the linear indices of a region, or of a kernel without yields, and set writer->affine. */
+void adsm_ptx_find_indices(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region);
+/* Append the function that runs rows of threads, in parts: its head, then what a row begins with; and its end. */
+void adsm_ptx_write_rows(struct adsm_ptx_body *kernel, const char *suffix);
+void adsm_ptx_write_threads(struct adsm_ptx_body *kernel, const char *suffix);
+void adsm_ptx_write_rows_end(struct adsm_ptx_body *kernel, const char *suffix);
 /* Append blocks, in their order. @start: the first to run; @from: the index of their region. */
 void adsm_ptx_write_blocks(struct adsm_ptx_body *kernel, const uint64_t *set, uint32_t start, uint32_t from);
 /* Append the function of one region; of all regions if @region is NULL. */

@@ -25,21 +25,18 @@ static void write_simple(struct adsm_ptx_body *kernel)
 	const uint64_t local = kernel->frame->local_size;
 
 	adsm_ptx_find_registers(kernel, NULL);
-	adsm_ptx_print(writer, "static inline __attribute__((always_inline)) void K%u(const struct ptx_block *k)\n{\n"
-		       "\tPTX_ENTER\n", kernel->frame->index);
+	adsm_ptx_find_indices(kernel, NULL);
+	adsm_ptx_write_rows(kernel, "");
 	adsm_ptx_write_params(kernel);
-	adsm_ptx_print(writer, "\tfor (uint32_t tz = 0, t0 = 0; tz < nz; tz++)\n"
-		       "\tfor (uint32_t ty = 0; ty < ny; ty++, t0 += nx)\n"
-		       "\tPTX_INDEPENDENT\n"
-		       "\tfor (uint32_t tx = 0; tx < nx; tx++) {\n"
-		       "\t\tconst uint32_t t __attribute__((unused)) = t0 + tx;\n");
+	adsm_ptx_write_threads(kernel, "");
 	if (local)
 		adsm_ptx_print(writer, "\t\tchar lm[%llu] __attribute__((aligned(16)));\n", (unsigned long long)local);
 	adsm_ptx_write_registers(kernel);
 	adsm_ptx_write_locals(kernel);
 	adsm_ptx_print(writer, "#undef PTX_AT\n#define PTX_AT(place) goto end\n");
 	adsm_ptx_write_blocks(kernel, NULL, 0, 0);
-	adsm_ptx_print(writer, "\tend:;\n\t}\n}\n");
+	adsm_ptx_write_rows_end(kernel, "");
+	writer->affine = NULL;
 }
 
 /* Threads of a block, without warps: the next region of all of them, or each its own. */
@@ -58,6 +55,21 @@ static void write_plain(struct adsm_ptx_body *kernel, uint32_t n)
 		adsm_ptx_print(writer, "\t\t\tif (ptx_is_anywhere(s->before, s->n, %u)) K%u_%u(k, s, 1);\n", i,
 			       kernel->frame->index, i);
 	adsm_ptx_print(writer, "\t\t\tbreak;\n\t\t}\n\t\tplace = ptx_place(s->place, s->n);\n\t}\n}\n");
+}
+
+/* Threads of a block that are always at one place. u and v: registers that are the same in all, before and after. */
+static void write_even(struct adsm_ptx_body *kernel, uint32_t n)
+{
+	struct adsm_ptx_writer *writer = kernel->writer;
+	const uint32_t size = kernel->common_size ? kernel->common_size : 1;
+
+	adsm_ptx_print(writer, "static void K%u(const struct ptx_block *k, struct ptx_threads *s)\n{\n"
+		       "\tchar u[%u] __attribute__((aligned(16))), v[%u] __attribute__((aligned(16)));\n"
+		       "\tint place = 0;\n\n\twhile (place != PTX_LEFT) {\n\t\tswitch (place) {\n",
+		       kernel->frame->index, size, size);
+	for (uint32_t i = 0; i < n; i++)
+		adsm_ptx_print(writer, "\t\tcase %u: place = K%u_%u(k, s, u, v); break;\n", i, kernel->frame->index, i);
+	adsm_ptx_print(writer, "\t\t}\n\t\tmemcpy(u, v, %u);\n\t}\n}\n", kernel->common_size);
 }
 
 /* A turn of a warp: the next region of all its lanes, or each its own. */
@@ -96,6 +108,7 @@ static void lay_out(struct adsm_ptx_body *kernel)
 {
 	uint32_t offset = 0;
 
+	kernel->common_size = 0;
 	for (uint32_t size = 8; size; size /= 2) {
 		for (uint32_t reg = 0; reg < kernel->function->n_registers; reg++) {
 			uint32_t bytes = adsm_ptx_size(kernel->function->registers[reg].type);
@@ -107,8 +120,13 @@ static void lay_out(struct adsm_ptx_body *kernel)
 				bytes = 2;
 			if (!adsm_ptx_bit(kernel->regions.kept, reg) || bytes != size)
 				continue;
-			kernel->offsets[reg] = offset;
-			offset += bytes;
+			if (kernel->even && !adsm_ptx_bit(kernel->divergence.registers, reg)) {
+				kernel->offsets[reg] = kernel->common_size;
+				kernel->common_size += bytes;
+			} else {
+				kernel->offsets[reg] = offset;
+				offset += bytes;
+			}
 		}
 	}
 	kernel->local_offset = (offset + 15) & ~15u;
@@ -121,10 +139,10 @@ static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char 
 	struct adsm_ptx_writer *writer = kernel->writer;
 	const struct adsm_ptx_frame *frame = kernel->frame;
 
-	adsm_ptx_print(writer, "\tptx_begin(%s, %s, \"%s\", block, args, %llu, %s, %llu, %d);\n", k, s, frame->symbol,
+	adsm_ptx_print(writer, "\tptx_begin(%s, %s, \"%s\", block, args, %llu, %s, %llu, %s);\n", k, s, frame->symbol,
 		       (unsigned long long)frame->shared_size,
 		       frame->dynamic ? "ptx_dynamic(args, PTX_PARAMS)" : "0", (unsigned long long)kernel->state_size,
-		       kernel->general);
+		       kernel->general ? "PTX_GENERAL" : kernel->even ? "PTX_EVEN" : "PTX_PLAIN");
 	if (frame->n_symbols)
 		adsm_ptx_print(writer, "\t(%s)->symbols = %s;\n", k, symbols);
 	for (uint32_t i = 0; i < frame->n_symbols; i++)
@@ -215,6 +233,7 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 		adsm_ptx_refuse(writer, "it has %u barriers and exchanges of values between threads, and 65534 is the "
 				"limit", n - 1);
 	kernel->general = !is_plain(&kernel->regions);
+	kernel->even = !kernel->general && kernel->divergence.is_even && kernel->regions.size <= REGIONS_MAX;
 	lay_out(kernel);
 	if (kernel->regions.size > REGIONS_MAX) {
 		/* One function for all regions. All threads start at region 0, and every turn looks at their places. */
@@ -225,6 +244,8 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 		adsm_ptx_write_region(kernel, &kernel->regions.regions[i], i);
 	if (kernel->general)
 		write_general(kernel, n);
+	else if (kernel->even)
+		write_even(kernel, n);
 	else
 		write_plain(kernel, n);
 	if (suspends(writer, &kernel->regions))
@@ -297,17 +318,22 @@ static void with_kernel(struct adsm_ptx_writer *writer, const struct adsm_ptx_fr
 		free(kernel.offsets);
 		adsm_ptx_refuse(writer, "there is no memory");
 	}
-	kernel.declared = calloc(kernel.blocks.words, 2 * sizeof(*kernel.declared));
+	kernel.declared = calloc(kernel.blocks.words, 3 * sizeof(*kernel.declared));
 	kernel.assigned = kernel.declared + kernel.blocks.words;
+	kernel.common = kernel.assigned + kernel.blocks.words;
 	refused = setjmp(writer->refused);
 	if (!refused) {
-		if (!kernel.declared || adsm_ptx_regions_find(&kernel.blocks, &kernel.regions))
+		if (!kernel.declared || adsm_ptx_regions_find(&kernel.blocks, &kernel.regions) ||
+		    (function->is_entry && adsm_ptx_divergence_find(&kernel.blocks, &kernel.divergence)))
 			adsm_ptx_refuse(writer, "there is no memory");
 		write(&kernel);
 	}
 	memcpy(writer->refused, outer, sizeof(outer));
 	free(kernel.offsets);
 	free(kernel.declared);
+	writer->affine = NULL;
+	adsm_ptx_affine_destroy(&kernel.affine);
+	adsm_ptx_divergence_destroy(&kernel.divergence);
 	adsm_ptx_regions_destroy(&kernel.regions);
 	adsm_ptx_blocks_destroy(&kernel.blocks);
 	if (refused)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "blocks.h"
+#include "recipes.h"
 
 struct adsm_ptx_region {
 	uint32_t start;			/* its first block */
@@ -22,19 +23,13 @@ struct adsm_ptx_region {
 	uint64_t size;			/* its number of instructions */
 };
 
-/* How to compute a register again: these instructions, in this order. */
-struct adsm_ptx_recipe {
-	uint32_t n;			/* 0: the register is kept */
-	const struct adsm_ptx_instruction **instructions;
-};
-
 struct adsm_ptx_regions {
 	const struct adsm_ptx_blocks *blocks;
 	uint32_t n;
 	struct adsm_ptx_region *regions;
 	uint32_t *region_of;		/* by block that ends with a yield: the region after it */
 	uint64_t *kept;			/* bits: registers that are kept at some yield */
-	struct adsm_ptx_recipe *recipes;	/* by register */
+	struct adsm_ptx_recipes recipes;	/* of registers that are not kept */
 	uint64_t size;			/* the number of instructions of all regions */
 	void *memory[8];
 };

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define PTX_INLINE static inline __attribute__((always_inline, unused))
+#define PTX_ALWAYS static inline __attribute__((always_inline))
+#define PTX_NEVER static __attribute__((noinline))
 #define PTX_RARE static __attribute__((noinline, unused))
 
 /* What the threads of a block have in common. */

@@ -25,12 +25,53 @@
 #else
 #define PTX_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+
+/* Is an index within 32 bits? */
+PTX_INLINE int ptx_fits(int64_t index)
+{
+	return index == (int32_t)index;
+}
+
+PTX_INLINE int ptx_fits_unsigned(int64_t index)
+{
+	return index == (uint32_t)index;
+}
+
+/* Have the numbers base + step * 0, ..., base + step * (n - 1) no bit in common with others? Then | adds. */
+PTX_INLINE int ptx_apart(uint32_t base, uint32_t step, uint32_t n, uint32_t others)
+{
+	const uint64_t last = base + (uint64_t)step * (n - 1);
+	const uint32_t low = (base | step) & -(base | step);
+
+	return others < low ||
+	       (last < (1u << 31) && !(others & ((2u << (31 - __builtin_clz((uint32_t)last | 1))) - 1)));
+}
+
+/* Of the threads *from to *to - 1, keep those with base + step * x < limit. */
+PTX_INLINE void ptx_limit(int64_t base, int64_t step, int64_t limit, uint32_t *from, uint32_t *to)
+{
+	int64_t n;
+
+	if (step == 0) {
+		*to = base < limit ? *to : 0;
+	} else if (step > 0) {
+		n = base >= limit ? 0 : step == 1 ? limit - base : (limit - base - 1) / step + 1;
+		*to = n < *to ? (uint32_t)n : *to;
+	} else {
+		n = base < limit ? 0 : step == -1 ? base - limit + 1 : (base - limit) / -step + 1;
+		*from = n <= *from ? *from : n < *to ? (uint32_t)n : *to;
+	}
+}
+
 #define PTX_LEFT 0xffff		/* the place of a thread that has ended */
 #define PTX_BARRIERS 16
 
 enum { PTX_WARP, PTX_BARRIER, PTX_ACTIVE, PTX_GRID, PTX_SPIN };
 /* Why a block has been left: it has not; all its threads are at grid.sync(); some wait for memory to change. */
 enum { PTX_ENDED, PTX_AT_GRID, PTX_SPINS };
+
+/* How the threads of a block take turns (frame.c). */
+enum { PTX_PLAIN, PTX_GENERAL, PTX_EVEN };
 
 /* What a yield is. */
 struct ptx_yield {
@@ -389,10 +430,12 @@ static int ptx_run(const struct ptx_block *k, struct ptx_threads *s, const struc
  */
 static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *name,
 		      const struct adsm_kernel_block *block, const void *const *args, uint64_t shared,
-		      uint64_t dynamic, uint64_t state, int general)
+		      uint64_t dynamic, uint64_t state, int form)
 {
 	const uint32_t n = block->block[0] * block->block[1] * block->block[2];
 	const size_t N = (n + 63u) & ~63u, here = (shared + 63) & ~(uint64_t)63;
+	/* Bytes of a thread. */
+	const size_t each = state + (form == PTX_EVEN ? 0 : 4) + (form == PTX_GENERAL ? 1 + 5 * 4 + 1 + 3 * 2 : 0);
 	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + 64;
 	char *at;
 
@@ -402,21 +445,23 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 		.trap = ptx_trap, .nanoseconds = ptx_nanoseconds, .name = name, .block = block, .args = args, .N = N,
 	};
 	if (s)
-		size += N * (state + 4 + (general ? 1 + 5 * 4 + 1 + 3 * 2 : 0));
+		size += N * each;
 	k->memory = size > 64 ? malloc(size) : 0;
 	if (size > 64 && !k->memory)
 		ptx_report(k, 0, "there is not enough memory for the threads of the block");
 	at = k->sh = (char *)(((uintptr_t)k->memory + 63) & ~(uintptr_t)63);
 	if (!s)
 		return;
-	at += size - 64 - N * (state + 4 + (general ? 1 + 5 * 4 + 1 + 3 * 2 : 0));
+	at += size - 64 - N * each;
 	*s = (struct ptx_threads){ .n = n, .state = at };
+	if (form == PTX_EVEN)
+		return;
 	at += N * state;
 	s->place = (uint16_t *)at;
 	s->before = s->place + N;
 	memset(s->place, 0, N * sizeof(*s->place));
 	memset(s->before, 0, N * sizeof(*s->before));
-	if (!general)
+	if (form == PTX_PLAIN)
 		return;
 	s->a = (uint32_t *)(s->before + N);
 	s->b = s->a + N;

@@ -7,7 +7,7 @@
  *	r<index>	a register. Its C type: adsm_ptx_c_register()
  *	tx ty tz	the thread's index in its block, uint32_t; nx ny nz: the threads of the block
  *	bx by bz	the block's index in the grid, uint32_t; gx gy gz: the blocks of the grid
- *	t		the thread's linear index in its block, x fastest, uint32_t
+ *	t		the thread's linear index in its block, x fastest, uint32_t; T: the same, size_t
  *	sh		char *, the block's shared memory. Shared addresses are offsets from it
  *	lm		char *, the thread's local memory. Local addresses are real addresses
  *	k		const struct ptx_block *: what the rest of the block needs (runtime.h)
@@ -39,6 +39,7 @@ struct adsm_ptx_writer {
 	/* Where shared variables lie. Set before the instructions are translated. */
 	uint64_t (*shared_offset)(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable);
 	uint64_t (*local_offset)(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable);
+	struct adsm_ptx_affine *affine;	/* of the loop over a row that is written; NULL: it has none */
 	const bool *names_variable;	/* by module variable: does the function name it? */
 	/* What the text needs of its surroundings. Set by the instructions. */
 	bool uses_carry, uses_shared, uses_local;

@@ -21,8 +21,8 @@ static const struct {
 } themes[] = {
 #define THEME(name) { #name, name##_cases }
 	THEME(barriers), THEME(bodies), THEME(calls), THEME(exits), THEME(grids), THEME(halves), THEME(histograms),
-	THEME(lambdas), THEME(locks), THEME(memory), THEME(numbers), THEME(randoms), THEME(reductions), THEME(scans),
-	THEME(shuffles), THEME(templates), THEME(tiles), THEME(waits),
+	THEME(indices), THEME(lambdas), THEME(locks), THEME(memory), THEME(numbers), THEME(randoms), THEME(reductions),
+	THEME(scans), THEME(shuffles), THEME(templates), THEME(tiles), THEME(waits),
 };
 
 static size_t size_of(enum case_type type)

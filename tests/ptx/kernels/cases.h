@@ -41,8 +41,8 @@ struct cuda_case {
 
 /* Each ends with a case without a kernel. */
 extern const struct cuda_case barriers_cases[], bodies_cases[], calls_cases[], exits_cases[], grids_cases[],
-	halves_cases[], histograms_cases[], lambdas_cases[], locks_cases[], memory_cases[], numbers_cases[],
-	randoms_cases[], reductions_cases[], scans_cases[], shuffles_cases[], templates_cases[], tiles_cases[],
-	waits_cases[];
+	halves_cases[], histograms_cases[], indices_cases[], lambdas_cases[], locks_cases[], memory_cases[],
+	numbers_cases[], randoms_cases[], reductions_cases[], scans_cases[], shuffles_cases[], templates_cases[],
+	tiles_cases[], waits_cases[];
 
 #endif
