@@ -372,7 +372,7 @@ int adsm_ptx_inline(struct adsm_ptx_module *module)
 	for (uint32_t i = 0; i < module->n_functions; i++)
 		module->functions[i]->index = i;
 	for (uint32_t i = 0; !error && i < module->n_functions; i++)
-		if (states[i] == UNKNOWN)
+		if (states[i] == UNKNOWN && !module->functions[i]->left_out)
 			error = visit(module, i, states, &left, 0);
 	free(states);
 	return error;

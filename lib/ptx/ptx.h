@@ -165,6 +165,8 @@ struct adsm_ptx_function {
 	bool is_entry, is_extern, is_visible, is_weak, is_prototype;
 	bool has_body;
 	bool no_return;			/* .noreturn */
+	bool left_out;			/* no kernel that is translated needs it (keep.h) */
+	const char *symbol;		/* of an entry: adsm_run_<symbol> in the C text; NULL: its name */
 	uint32_t n_results, n_params;
 	struct adsm_ptx_variable *results, *params;
 	uint32_t n_registers;

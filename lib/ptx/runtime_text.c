@@ -5,3 +5,7 @@
 const char adsm_ptx_runtime_text[] =
 #include "runtime_text.inc"
 	;
+
+const char adsm_ptx_kernel_text[] =
+#include "kernel_text.inc"
+	;

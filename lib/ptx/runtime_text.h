@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime_text.h - the C text that modules begin with: the files runtime*.h. */
-#ifndef ADSM_PTX_RUNTIME_TEXT_H
-#define ADSM_PTX_RUNTIME_TEXT_H
+/* runtime_text.h - the C text that modules begin with. */
+#pragma once
 
+/* The files runtime*.h. */
 extern const char adsm_ptx_runtime_text[];
-
-#endif
+/* What is before them: adsm_kernel.h. Compilers that find this header include it instead. */
+extern const char adsm_ptx_kernel_text[];

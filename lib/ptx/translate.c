@@ -186,7 +186,7 @@ static void name_frame(const struct translation *translation, const struct adsm_
 		       struct adsm_ptx_frame *ret_frame)
 {
 	*ret_frame = (struct adsm_ptx_frame){
-		.symbol = function->name,
+		.symbol = function->symbol ? function->symbol : function->name,
 		.index = function->index,
 		.shared_size = translation->here,
 		.dynamic = translation->dynamic,
@@ -228,6 +228,12 @@ static void write_one(struct translation *translation, const struct adsm_ptx_fun
 	writer->instruction = NULL;
 }
 
+/* Is the function a part of the text? @is_entry: kernels, or functions that kernels call. */
+static bool is_written(const struct adsm_ptx_function *function, bool is_entry)
+{
+	return function->has_body && !function->left_out && function->is_entry == is_entry;
+}
+
 static bool is_refused(const struct translation *translation, uint32_t function)
 {
 	return translation->errors[function].text[0] != '\0';
@@ -258,20 +264,22 @@ static void write_functions(struct translation *translation)
 	const struct adsm_ptx_module *module = translation->module;
 
 	for (uint32_t i = 0; i < module->n_functions; i++) {
-		if (module->functions[i]->has_body && !module->functions[i]->is_entry)
+		if (is_written(module->functions[i], false))
 			each_operand_of(module->functions[i], place, translation);
 	}
 	/* If they name memory that the launch adds, it begins at the same place for all kernels, too. */
 	for (uint32_t i = 0; translation->dynamic && i < module->n_functions; i++) {
-		if (module->functions[i]->is_entry)
+		if (is_written(module->functions[i], true))
 			each_operand_of(module->functions[i], place, translation);
 	}
 	place_dynamic(translation);
 	translation->shared_size = translation->here;
-	for (uint32_t i = 0; i < module->n_functions; i++)
-		adsm_ptx_write_prototype(&translation->writer, module->functions[i]);
 	for (uint32_t i = 0; i < module->n_functions; i++) {
-		if (module->functions[i]->has_body && !module->functions[i]->is_entry &&
+		if (is_written(module->functions[i], false))
+			adsm_ptx_write_prototype(&translation->writer, module->functions[i]);
+	}
+	for (uint32_t i = 0; i < module->n_functions; i++) {
+		if (is_written(module->functions[i], false) &&
 		    strcmp(module->functions[i]->name, ADSM_PTX_GRID_SYNC) != 0)
 			write_one(translation, module->functions[i]);
 	}
@@ -314,7 +322,7 @@ static void write_kernels(struct translation *translation, struct adsm_ptx_trans
 		const struct adsm_ptx_function *function = module->functions[i];
 		struct adsm_ptx_kernel *kernel;
 
-		if (!function->is_entry || !function->has_body)
+		if (!is_written(function, true))
 			continue;
 		memcpy(translation->shared, shared, translation->n_shared * sizeof(*shared));
 		translation->here = translation->shared_size;
@@ -331,7 +339,8 @@ static void write_kernels(struct translation *translation, struct adsm_ptx_trans
 		}
 		kernel = &ret->kernels[ret->n_kernels++];
 		*kernel = (struct adsm_ptx_kernel){
-			.function = function, .symbol = function->name, .shared_size = translation->here,
+			.function = function, .symbol = function->symbol ? function->symbol : function->name,
+			.shared_size = translation->here,
 			.dynamic_shared = translation->dynamic, .services = uses_services(translation),
 			.steps = translation->writer.suspends, .syncs_grid = translation->writer.syncs_grid,
 			.local_size = local_end(function, NULL),
