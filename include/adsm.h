@@ -420,7 +420,7 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
 					   adsmPtr(once->address) */
 
 #define ADSM_CONST_MAX ((size_t)64 << 10)	/* maximum size of one adsmConst() argument */
-#define ADSM_ARGS_MAX 32			/* maximum number of arguments of one call, with adsmUse() */
+#define ADSM_ARGS_MAX 256			/* maximum number of arguments of one call, with adsmUse() */
 
 /**
  * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function does not wait for

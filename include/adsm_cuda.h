@@ -96,7 +96,7 @@ ADSM_API int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *
  *
  * Returns the kernel, which the caller owns until adsmCudaKernelFree(), or NULL with errno:
  *   EINVAL    @function is not a kernel of this context
- *   ENOEXEC   the kernel has more than 32 parameters; its name is longer than 63 characters
+ *   ENOEXEC   the kernel has more than 256 parameters; its name is longer than 63 characters
  *   ENOTSUP   the driver is older than CUDA 12.4, and does not report parameters; the backend is not "cuda"
  *   ENODEV, ENOMEM  as in adsm.h
  */

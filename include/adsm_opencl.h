@@ -112,7 +112,7 @@ ADSM_API int adsmOpenCLRelease(const adsmArg *uses, size_t n);
  *
  * Returns the kernel, which the caller owns until adsmOpenCLKernelFree(), or NULL with errno:
  *   EINVAL    @kernel is not a kernel of this context
- *   ENOEXEC   the kernel has more than 32 parameters; its name is longer than 63 characters
+ *   ENOEXEC   the kernel has more than 256 parameters; its name is longer than 63 characters
  *   ENOTSUP   the device is not of the backend "opencl"
  *   ENODEV, ENOMEM  as in adsm.h
  */

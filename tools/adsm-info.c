@@ -108,6 +108,8 @@ static bool show_module(const char *path)
 	printf("module %s\n", path);
 	if (*info->variables)
 		printf("  variables that kernels may change: %s\n", info->variables);
+	if (info->only_ptx)
+		printf("  PTX only: each kernel is compiled when it is first used\n");
 	for (size_t i = 0; i < info->n_kernels; i++) {
 		const struct adsm_kernel_info *kernel = &info->kernels[i];
 		const char *services = kernel->services ? ", may call services" : "";

@@ -59,6 +59,8 @@ static const char help[] =
 	"  --emit-text       write the flattened text instead of a module, to -o or standard output; of CUDA C,\n"
 	"                    the C text\n"
 	"  --emit-ptx        of CUDA C: write PTX instead of a module, to -o or standard output\n"
+	"  --ptx-only        of CUDA C: write a module without code for processors. The library compiles each kernel\n"
+	"                    when it is first used, for the processors of the device\n"
 	"  --list-kernels    of CUDA C: print each kernel, and whether it can be translated or why not, and write\n"
 	"                    nothing\n"
 	"  --explain         of CUDA C: print what each kernel reads and writes, and where, and write nothing\n"
@@ -109,7 +111,7 @@ struct command {
 	struct list cuda_options;	/* for clang, of CUDA C */
 	struct text defines;
 	struct partition_options partition;
-	bool emit_text, emit_ptx, list_kernels, explain, image, scratchpad;
+	bool emit_text, emit_ptx, only_ptx, list_kernels, explain, image, scratchpad;
 };
 
 static void add_define(struct text *defines, const char *macro)
@@ -159,6 +161,8 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->emit_text = true;
 	} else if (!strcmp(arg, "--emit-ptx")) {
 		command->emit_ptx = true;
+	} else if (!strcmp(arg, "--ptx-only")) {
+		command->only_ptx = true;
 	} else if (!strcmp(arg, "--list-kernels")) {
 		command->list_kernels = true;
 	} else if (!strcmp(arg, "--explain")) {
@@ -211,8 +215,8 @@ static void complete(struct command *command)
 			die("--ptx, --scratchpad, --image and --partition are not for CUDA C and PTX");
 		return;
 	}
-	if (command->emit_ptx || command->list_kernels || command->explain || command->standard)
-		die("--emit-ptx, --list-kernels, --explain and -std are for CUDA C (FILE.cu)");
+	if (command->emit_ptx || command->only_ptx || command->list_kernels || command->explain || command->standard)
+		die("--emit-ptx, --ptx-only, --list-kernels, --explain and -std are for CUDA C (FILE.cu)");
 	if (command->partition.map && !command->image && !command->scratchpad)
 		die("--partition needs --image or --scratchpad");
 	if (command->image && (command->architecture || command->emit_text))
@@ -237,7 +241,8 @@ static int make_cuda(const struct command *command)
 	return compile_cuda(&(struct cuda){
 		.clang = command->clang && *command->clang ? command->clang : NULL,
 		.headers = find_header("include/adsm", "cuda-c"), .options = &command->cuda_options,
-		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx, .emit_text = command->emit_text,
+		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx,
+		.only_ptx = command->only_ptx, .emit_text = command->emit_text,
 		.list_kernels = command->list_kernels, .explain = command->explain,
 	}, &(struct tools){ .compiler = command->compiler, .options = &command->options }, command->input,
 		command->output);

@@ -213,5 +213,5 @@ int compile_cuda(const struct cuda *cuda, const struct tools *tools, const char 
 	if (cuda->emit_text)
 		return emit_ptx_text(input, &ptx, output);
 	own.options = &options;
-	return compile_ptx(&own, input, &ptx, output);
+	return compile_ptx(&own, input, &ptx, cuda->only_ptx, output);
 }

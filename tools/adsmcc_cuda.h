@@ -11,6 +11,7 @@ struct cuda {
 	const struct list *options;	/* of the command line: -O, -f, -g, -m, -W, -std, -D and -I */
 	const char *dependencies;	/* NULL, or a file for make's rules */
 	bool emit_ptx;			/* write PTX instead of a module */
+	bool only_ptx;			/* write a module without code */
 	bool emit_text;			/* write the C text of the PTX instead of a module */
 	bool list_kernels;		/* only print what would become of each kernel */
 	bool explain;			/* only print what each kernel does with its parameters */

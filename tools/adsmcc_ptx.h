@@ -2,13 +2,16 @@
 /* adsmcc_ptx.h - makes a module of PTX. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "adsmcc_compile.h"
 
 /*
- * Compile PTX into the module @output. @name: what errors call the PTX. Kernels that cannot be translated are reported,
- * and left out; if none is left, there is no module. Returns an exit status.
+ * Make the module @output of PTX. @name: what errors call the PTX. @only_ptx: the module has no code, and the library
+ * compiles its kernels. Kernels that cannot be translated are reported, and left out. If no kernel is left, there is no
+ * module. Returns an exit status.
  */
-int compile_ptx(const struct tools *tools, const char *name, const struct text *ptx, const char *output);
+int compile_ptx(const struct tools *tools, const char *name, const struct text *ptx, bool only_ptx, const char *output);
 
 /* Print each kernel of PTX: that it can be translated, or why not and where. Returns an exit status. */
 int list_ptx(const char *name, const struct text *ptx);

@@ -13,14 +13,14 @@
 
 #include "base/os.h"
 
-#define ADSM_PROCESS_VERSION 0x6163700bu
+#define ADSM_PROCESS_VERSION 0x6163700cu
 
 #define ADSM_PROCESS_SLOTS 256		/* maximum number of outstanding launches */
-#define ADSM_PROCESS_MAX_ARGS 64
+#define ADSM_PROCESS_MAX_ARGS 512	/* variables of modules included */
 #define ADSM_PROCESS_MAX_ARG_BYTES ((size_t)1 << 20)
 #define ADSM_PROCESS_INLINE_ARGS 1024
 /* Includes the bytes that alignment adds to the arguments. */
-#define ADSM_PROCESS_ARG_AREA (ADSM_PROCESS_MAX_ARG_BYTES + 8192)
+#define ADSM_PROCESS_ARG_AREA (ADSM_PROCESS_MAX_ARG_BYTES + 65536)
 #define ADSM_PROCESS_NAME 64		/* bytes of a kernel's name, terminator included */
 #define ADSM_PROCESS_TEXT 512
 

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define MAX_ARGS 64
+#define FEW_ARGS 64			/* of a launch, without malloc() */
 
 struct wrap_device {
 	struct adsm_device base;
@@ -304,25 +304,38 @@ static int wrap_kernel_get(struct adsm_code *base, const char *name, struct adsm
 	return 0;
 }
 
+/* The launch with the memory inside. @args: room for its arguments. */
+static int launch_inside(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_launch_arg *args,
+			 struct adsm_device_event *ret_event)
+{
+	struct adsm_launch through = *launch;
+
+	for (size_t i = 0; i < launch->n_args; i++) {
+		args[i] = launch->args[i];
+		if (args[i].kind == ADSM_LAUNCH_POINTER)
+			args[i].memory = inner_memory_of(args[i].memory);
+	}
+	through.args = args;
+	through.expected.memory = inner_memory_of(launch->expected.memory);
+	return inner->launch(((struct wrap_entry *)entry)->inner, &through, ret_event);
+}
+
 static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launch,
 		       struct adsm_device_event *ret_event)
 {
-	struct adsm_launch_arg args[MAX_ARGS];
-	struct adsm_launch through = *launch;
+	struct adsm_launch_arg few[FEW_ARGS], *args = few;
 	int ret = adsm_wrap_step_or_fail(OP_LAUNCH);
 
-	if (!ret && launch->n_args > MAX_ARGS)
-		ret = adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", launch->name, MAX_ARGS);
-	if (!ret) {
-		for (size_t i = 0; i < launch->n_args; i++) {
-			args[i] = launch->args[i];
-			if (args[i].kind == ADSM_LAUNCH_POINTER)
-				args[i].memory = inner_memory_of(args[i].memory);
-		}
-		through.args = args;
-		through.expected.memory = inner_memory_of(launch->expected.memory);
-		ret = inner->launch(((struct wrap_entry *)entry)->inner, &through, ret_event);
+	if (!ret && launch->n_args > FEW_ARGS) {
+		args = malloc(launch->n_args * sizeof(*args));
+		if (!args)
+			ret = adsm_fail(-ENOMEM, "kernel '%s': no memory for %zu arguments", launch->name,
+					launch->n_args);
 	}
+	if (!ret)
+		ret = launch_inside(entry, launch, args, ret_event);
+	if (args != few)
+		free(args);
 	trace("launch(%s, grid %u %u %u, block %u %u %u, blocks %lu + %lu, %zu arguments) = %d", launch->name,
 	      launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
 	      launch->block[2], (unsigned long)launch->first_block, (unsigned long)launch->n_blocks,

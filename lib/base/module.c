@@ -7,6 +7,7 @@
 
 #include "adsm.h"
 #include "adsm_kernel.h"
+#include "base/entries.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "base/symbols.h"
@@ -46,11 +47,11 @@ struct section {
 	size_t size;
 };
 
-enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, NAMES, SYMBOLS, N_SECTIONS };
+enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, ENTRIES, SYMBOLS, N_SECTIONS };
 
 static const char *const section_names[N_SECTIONS] = {
 	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs", "adsm_partitions",
-	"adsm_variables", "adsm_names", "adsm_symbols",
+	"adsm_variables", "adsm_entries", "adsm_symbols",
 };
 
 static bool fits(uint64_t offset, uint64_t size, uint64_t total)
@@ -133,19 +134,18 @@ static int check_desc(const struct adsm_kernel_desc *desc)
 	return 0;
 }
 
-/* The parameters of all kernels are in the same memory, behind the kernels. */
-static int alloc_kernels(struct adsm_module_info *info, size_t n)
+static int alloc_kernels(struct adsm_module_info *info, size_t n, size_t n_params)
 {
 	info->n_kernels = n;
-	info->kernels = calloc(n ? n : 1, sizeof(*info->kernels) + ADSM_KERNEL_PARAMS_MAX * sizeof(struct adsm_param));
-	return info->kernels ? 0 : adsm_fail(-ENOMEM, "no memory for the descriptions of %zu kernels", n);
+	info->kernels = calloc(n + 1, sizeof(*info->kernels));
+	info->params = calloc(n_params + 1, sizeof(*info->params));
+	return info->kernels && info->params ? 0 :
+		adsm_fail(-ENOMEM, "no memory for the descriptions of %zu kernels", n);
 }
 
 struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel)
 {
-	struct adsm_param *params = (struct adsm_param *)(info->kernels + info->n_kernels);
-
-	return params + kernel * ADSM_KERNEL_PARAMS_MAX;
+	return info->params + kernel * ADSM_PARAMS_MAX;
 }
 
 int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
@@ -155,12 +155,12 @@ int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
 
 	if (!info)
 		return adsm_fail(-ENOMEM, "no memory for a kernel module");
-	ret = alloc_kernels(info, n);
+	ret = alloc_kernels(info, n, n * ADSM_PARAMS_MAX);
 	if (ret) {
-		free(info);
+		adsm_module_info_destroy(info);
 		return ret;
 	}
-	info->text = info->ptx = info->variables = info->names = info->symbols = "";
+	info->text = info->ptx = info->variables = info->entries = info->symbols = "";
 	*ret_info = info;
 	return 0;
 }
@@ -174,12 +174,12 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 	if (section->size % DESC_SIZE)
 		return adsm_fail(-ENOEXEC, "the kernel module has another version of the kernel dialect, or is "
 				 "damaged: section adsm_kernels has %zu bytes", section->size);
-	ret = alloc_kernels(info, section->size / DESC_SIZE);
+	ret = alloc_kernels(info, section->size / DESC_SIZE, section->size / DESC_SIZE * ADSM_KERNEL_PARAMS_MAX);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < info->n_kernels; i++) {
 		struct adsm_kernel_info *kernel = &info->kernels[i];
-		struct adsm_param *params = adsm_module_params(info, i);
+		struct adsm_param *params = info->params + i * ADSM_KERNEL_PARAMS_MAX;
 		struct adsm_kernel_desc desc;
 
 		memcpy(&desc, section->data + i * DESC_SIZE, DESC_SIZE);
@@ -219,6 +219,25 @@ static int read_string(const struct section *section, const char *name, const ch
 	*ret_text = section->data;
 	*ret_size = section->size - 1;
 	return 0;
+}
+
+/* Read the kernels in CUDA C. */
+static int read_entries(struct adsm_module_info *info, const struct section *section)
+{
+	size_t ignored, n_params;
+	int ret = read_string(section, "adsm_entries", &info->entries, &ignored);
+	long n;
+
+	if (ret)
+		return ret;
+	n = adsm_entries_count(info->entries, &n_params);
+	if (n <= 0)
+		return adsm_fail(-ENOEXEC, n ? "the kernel module is damaged, or another version of adsmcc made it: "
+				 "section adsm_entries" : "not a kernel module: the shared object has no kernels");
+	ret = alloc_kernels(info, (size_t)n, n_params);
+	if (!ret)
+		info->only_ptx = adsm_entries_read(info->entries, info->n_kernels, info->kernels, info->params);
+	return ret;
 }
 
 /* Read the module variables, and check those that kernels name. */
@@ -304,7 +323,8 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 	ret = find_sections(info->image, size, sections);
 	if (ret)
 		goto destroy;
-	ret = read_kernels(info, &sections[KERNELS]);
+	info->entries = "";
+	ret = sections[ENTRIES].size ? read_entries(info, &sections[ENTRIES]) : read_kernels(info, &sections[KERNELS]);
 	if (ret)
 		goto destroy;
 	ret = read_string(&sections[TEXT], "adsm_text", &info->text, &info->text_size);
@@ -312,8 +332,6 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 		ret = read_string(&sections[PTX], "adsm_ptx", &info->ptx, &ignored);
 	if (!ret)
 		ret = read_string(&sections[VARIABLES], "adsm_variables", &info->variables, &ignored);
-	if (!ret)
-		ret = read_string(&sections[NAMES], "adsm_names", &info->names, &ignored);
 	if (!ret)
 		ret = read_symbols(info, &sections[SYMBOLS]);
 	if (!ret)
@@ -334,6 +352,7 @@ void adsm_module_info_destroy(struct adsm_module_info *info)
 		return;
 	free(info->needs);
 	free(info->kernels);
+	free(info->params);
 	free(info->image);
 	free(info);
 }
@@ -352,20 +371,20 @@ bool adsm_module_atomics(const void *image, size_t size, const char *kernel)
 	return atomics;
 }
 
-size_t adsm_module_find_name(const struct adsm_module_info *info, const char *name, const char **ret_name)
+long adsm_module_find(const struct adsm_module_info *info, const char *name)
 {
 	const size_t size = strlen(name);
+	long found = -1;
 
-	for (const char *line = info->names; *line;) {
-		const size_t length = strcspn(line, "\n"), brief = strcspn(line, " \n");
+	for (size_t i = 0; i < info->n_kernels; i++) {
+		const struct adsm_kernel_info *kernel = &info->kernels[i];
 
-		if (brief < length && length - brief - 1 == size && !memcmp(line + brief + 1, name, size)) {
-			*ret_name = line;
-			return brief;
-		}
-		line += length + (line[length] != '\0');
+		if (kernel->full && kernel->full_size == size && !memcmp(kernel->full, name, size))
+			return (long)i;
+		if (found < 0 && !strcmp(kernel->name, name))
+			found = (long)i;
 	}
-	return 0;
+	return found;
 }
 
 bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size)
@@ -402,7 +421,9 @@ uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, u
 	if (adsm_module_info_create(image, size, &info))
 		return 0;
 	for (size_t i = 0; i < info->n_kernels; i++)
-		for (uint32_t p = 0; p < info->kernels[i].n_params && !strcmp(info->kernels[i].name, kernel); p++) {
+		/* Only kernels in the dialect have such parameters, and not more of them than there are bits. */
+		for (uint32_t p = 0; p < info->kernels[i].n_params && p < ADSM_KERNEL_PARAMS_MAX &&
+		     !strcmp(info->kernels[i].name, kernel); p++) {
 			const struct adsm_param *param = &info->kernels[i].params[p];
 
 			onces |= (uint32_t)(param->kind == ADSM_ARG_ONCE) << p;

@@ -7,8 +7,7 @@
  * - "adsm_text": the source for other compilers
  * - "adsm_ptx", optional: the code that a CUDA compiler made of it
  * - "adsm_variables", optional: names of the variables that kernels may change
- * - "adsm_names", optional: names of kernels that are longer, or have another form, in their source. A line for each
- *   kernel: its name in adsm_kernels, a space, the name in the source
+ * - "adsm_entries": kernels in CUDA C (entries.h). Such a module has no section adsm_kernels
  * - "adsm_symbols", optional: its variables in device memory (symbols.h)
  * - "adsm_store", optional: another shared object, for cores with a local store
  * - "adsm_needs": an array of struct adsm_store_needs (adsm_scratchpad.h), for that
@@ -21,42 +20,20 @@
 #include <stdint.h>
 
 #include "adsm_scratchpad.h"
-
-/* The kind of a parameter that the library adds to each call: a module variable. */
-#define ADSM_PARAM_VARIABLE 7
-
-struct adsm_param {
-	char name[32];
-	char type[32];			/* as written: "float", "struct atom" */
-	/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL, _ONCE; _NONE: not known; ADSM_PARAM_VARIABLE */
-	uint32_t kind;
-	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
-	uint32_t size;			/* value: its bytes; pointer and const: bytes of one element; 0: not known */
-};
-
-struct adsm_kernel_info {
-	char name[64];
-	uint32_t n_params;
-	uint32_t max_threads;		/* the largest block that the kernel declares */
-	bool global_atomics;		/* may do atomic operations on objects, or this is unknown */
-	bool task;			/* blocks are workers, which all run at the same time */
-	bool services;			/* may call services (adsm_kernel_services.h) */
-	bool any_object;		/* may use objects that its arguments do not name */
-	/* Module variables that it uses: they follow the parameters. The name is the variable's index. */
-	uint32_t n_variables;
-	const struct adsm_param *params;
-};
+#include "base/kernel.h"
 
 struct adsm_module_info {
 	void *image;			/* a copy of the module's bytes; NULL if the caller describes the module */
 	size_t size;
 	size_t n_kernels;
 	struct adsm_kernel_info *kernels;
+	struct adsm_param *params;	/* of all kernels */
 	const char *text;		/* the source with a NUL, "" if there is none; inside image */
 	size_t text_size;
 	const char *ptx;		/* the same */
 	const char *variables;		/* the variables that kernels may change: "a, b"; the same */
-	const char *names;		/* lines of the section adsm_names; the same */
+	const char *entries;		/* the section adsm_entries; the same */
+	bool only_ptx;			/* its kernels are translated when they are first used */
 	const char *symbols;		/* lines of the section adsm_symbols; the same */
 	uint32_t n_symbols;
 	const void *store;		/* code for cores with a local store, inside image */
@@ -70,7 +47,7 @@ struct adsm_module_info {
 /* Make the description of a module with @n kernels. The caller fills in kernels[i] and adsm_module_params().
  * -ENOMEM. */
 int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info);
-/* Memory for the ADSM_KERNEL_PARAMS_MAX parameters of a kernel. */
+/* Memory for the ADSM_PARAMS_MAX parameters of a kernel of such a description. */
 struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel);
 
 /* Check and describe a module. The check does not trust what the module says of itself. -ENOEXEC, with the reason in
@@ -81,9 +58,8 @@ void adsm_module_info_destroy(struct adsm_module_info *info);
 /* The global_atomics of a kernel of a module; also true if there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
 
-/* Find the kernel that has this name in the module's source. Returns the length of its name in the module, and the
- * name, which is not NUL-terminated; 0: there is none. */
-size_t adsm_module_find_name(const struct adsm_module_info *info, const char *name, const char **ret_name);
+/* Find the kernel with this name, or with this name in its PTX. Returns its index; -1: there is none. */
+long adsm_module_find(const struct adsm_module_info *info, const char *name);
 
 /* Does a module have variables that its kernels may change? @ret_names: their names, "a, b". */
 bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* handles.c - the common part of the public functions for programs that use a driver themselves. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/handles.h"
@@ -49,31 +50,46 @@ int adsm_handles_get(const struct adsm_handles_api *api, int device, struct adsm
 	return error ? error : home->device->backend->driver->native(home->device, ret_native);
 }
 
+/* The same addresses as arguments of a call. Stacks may be too small for them. The caller frees the result. */
+static int name_uses(const struct adsm_handles_api *api, const adsmArg *uses, size_t n, adsmArg **ret_named)
+{
+	adsmArg *named = malloc((n + 1) * sizeof(*named));
+
+	if (!named)
+		return adsm_fail(-ENOMEM, "%sRelease(): no memory for %zu addresses", api->prefix, n);
+	for (size_t i = 0; i < n; i++) {
+		if (uses[i].kind != ADSM_ARG_POINTER) {
+			free(named);
+			return adsm_fail(-EINVAL, "%sRelease(): entry %zu is not adsmIn(), adsmOut(), adsmInOut() or "
+					 "adsmPtr()", api->prefix, i);
+		}
+		named[i] = uses[i];
+		named[i].kind = ADSM_ARG_USE;
+		if (!named[i].access)
+			named[i].access = ADSM_ACCESS_INOUT;
+	}
+	*ret_named = named;
+	return 0;
+}
+
 int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses, size_t n, const void *where,
 			 struct adsm_home **ret_home, uint64_t *ret_seq)
 {
-	adsmArg named[ADSM_ARGS_MAX];
 	struct adsm_object *object = NULL;
 	struct adsm_sigset old;
 	struct adsm_home *home;
 	adsmKernel *nothing;
+	adsmArg *named;
 	int error;
 
 	if (n > ADSM_ARGS_MAX || (n && !uses))
 		return adsm_fail(-EINVAL, "%sRelease() takes at most %d addresses, in an array that is not NULL",
 				 api->prefix, ADSM_ARGS_MAX);
 	error = home_of(api, ADSM_DEVICE_CURRENT, &home);
+	if (!error)
+		error = name_uses(api, uses, n, &named);
 	if (error)
 		return error;
-	for (size_t i = 0; i < n; i++) {
-		if (uses[i].kind != ADSM_ARG_POINTER)
-			return adsm_fail(-EINVAL, "%sRelease(): entry %zu is not adsmIn(), adsmOut(), adsmInOut() or "
-					 "adsmPtr()", api->prefix, i);
-		named[i] = uses[i];
-		named[i].kind = ADSM_ARG_USE;
-		if (!named[i].access)
-			named[i].access = ADSM_ACCESS_INOUT;
-	}
 	/* Use the device of the first object. The call checks whether the others are on the same one. */
 	for (size_t i = 0; i < n && !object; i++) {
 		object = adsm_object_enter(uses[i].data, &old);
@@ -86,9 +102,10 @@ int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses
 		error = adsm_kernel_nothing(home, &nothing);
 		if (!error)
 			error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n, where);
-		if (error)
-			return error;
 	}
+	free(named);
+	if (error)
+		return error;
 	adsm_home_lock(home, &old);
 	*ret_seq = home->last_seq;
 	adsm_home_unlock(home, &old);

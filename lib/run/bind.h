@@ -7,7 +7,10 @@
 #include "once/once.h"
 #include "run/kernel.h"
 
-#define ADSM_USES_MAX 128	/* objects named by one call, assignments included */
+#define ADSM_USES_MAX 640	/* objects named by one call, assignments and variables included */
+/* Arguments of the kernel: what the caller passes, and the module's variables. */
+#define ADSM_BOUND_ARGS_MAX (ADSM_ARGS_MAX + ADSM_VARIABLES_MAX)
+#define ADSM_ONCES_MAX 32	/* write-once objects of one call: bits of adsm_bound.sets */
 #define ADSM_ARGS_FEW 17	/* arguments and assignments without malloc(): 16, and adsmCall()'s empty one */
 
 /* How a command of the program's own uses an object. */
@@ -33,7 +36,7 @@ struct adsm_use {
 
 /* Room for the largest number of arguments and objects of a call. */
 struct adsm_bound_room {
-	struct adsm_launch_arg args[ADSM_ARGS_MAX];
+	struct adsm_launch_arg args[ADSM_BOUND_ARGS_MAX];
 	struct adsm_named_pointer pointers[ADSM_USES_MAX];
 	struct adsm_use uses[ADSM_USES_MAX];
 	struct adsm_assignment assignments[ADSM_USES_MAX];
@@ -52,8 +55,8 @@ struct adsm_bound {
 	struct adsm_use *uses;
 	/* Write-once objects, in the order of the arguments, each with a
 	 * reference. Bit i of sets: the call may set units of onces[i]. */
-	struct adsm_once_object *onces[ADSM_ARGS_MAX];
-	uint32_t failures[ADSM_ARGS_MAX];	/* the failure of each object that adsm_bind_onces() cleared */
+	struct adsm_once_object *onces[ADSM_ONCES_MAX];
+	uint32_t failures[ADSM_ONCES_MAX];	/* the failure of each object that adsm_bind_onces() cleared */
 	size_t n_onces;
 	uint32_t sets;
 	size_t const_bytes, n_bytes;

@@ -222,15 +222,9 @@ size_t adsm_modules_alive(void)
 
 adsmKernel *adsm_kernel_find(adsmModule *module, const char *name)
 {
-	const size_t brief = adsm_module_find_name(module->info, name, &name), size = brief ? brief : strlen(name);
+	const long i = adsm_module_find(module->info, name);
 
-	for (size_t i = 0; i < module->info->n_kernels; i++) {
-		const char *own = module->info->kernels[i].name;
-
-		if (!strncmp(own, name, size) && !own[size])
-			return &module->kernels[i];
-	}
-	return NULL;
+	return i < 0 ? NULL : &module->kernels[i];
 }
 
 int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel)

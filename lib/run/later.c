@@ -443,7 +443,7 @@ static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n
 
 		if (args[i].kind == ADSM_ARG_NONE)
 			continue;
-		if (call->n_args == ADSM_ARGS_MAX)
+		if (call->n_args == call->max_args)
 			return adsm_fail(-EINVAL, "a call takes at most %d arguments", ADSM_ARGS_MAX);
 		*arg = args[i];
 		call->n_args++;
@@ -455,6 +455,22 @@ static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n
 		}
 	}
 	return error;
+}
+
+/* A call with room for @n arguments and @n_bytes bytes of their values. */
+static struct adsm_later *make_call(size_t n, size_t n_bytes)
+{
+	const size_t max = n < ADSM_ARGS_MAX ? n : ADSM_ARGS_MAX;
+	struct adsm_later *call = calloc(1, sizeof(*call) + max * (sizeof(*call->args) + sizeof(*call->ranges)) +
+					 n_bytes + 16);
+
+	if (!call)
+		return NULL;
+	call->max_args = max;
+	call->ranges = (struct adsm_later_range *)(call + 1);
+	call->args = (adsmArg *)(call->ranges + max);
+	call->bytes = (char *)(((uintptr_t)(call->args + max) + 15) & ~(uintptr_t)15);
+	return call;
 }
 
 int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
@@ -476,7 +492,7 @@ int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmA
 					 ADSM_CONST_MAX);
 		n_bytes += (args[i].size + 15) & ~(size_t)15;
 	}
-	call = calloc(1, sizeof(*call) + n_bytes);
+	call = make_call(n, n_bytes);
 	if (!call)
 		return adsm_fail(-ENOMEM, "no memory for a call");
 	call->kernel = kernel;

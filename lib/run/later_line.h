@@ -30,10 +30,11 @@ struct adsm_later {
 	adsmKernel *kernel;
 	adsmDim grid, block;
 	const void *where;
-	adsmArg args[ADSM_ARGS_MAX];
-	size_t n_args, n_ranges;
-	struct adsm_later_range ranges[ADSM_ARGS_MAX];
-	char bytes[];			/* copies of values and constants */
+	size_t max_args, n_args, n_ranges;
+	/* These, and copies of values and constants, are in the memory behind the call. */
+	adsmArg *args;			/* max_args of them, and of ranges */
+	struct adsm_later_range *ranges;
+	char *bytes;
 };
 
 /*

@@ -454,7 +454,7 @@ static void restart_calls(void)
 static void *all_on_small_stack(void *unused)
 {
 	unsigned *a = words(N, 0), *b = words(N, 0);
-	adsmArg many[ADSM_ARGS_MAX - 2];
+	adsmArg many[30];
 
 	CALL("increment", N, adsmPtr(a), adsmVal(N));
 	SYNC();

@@ -112,8 +112,6 @@ static void make_line(unsigned threads)
 	for (int i = 0; i < 3; i++) {
 		calls[i] = step_alloc(sizeof(*calls[i]));
 		calls[i]->kernel = &kernel;
-		step_constant(calls[i]->args, sizeof(calls[i]->args));
-		step_constant(calls[i]->ranges, sizeof(calls[i]->ranges));
 	}
 	step_constant(adsm_homes, sizeof(adsm_homes));
 	step_plain(&n_made, sizeof(n_made));

@@ -49,6 +49,8 @@ static void make_pool(unsigned threads)
 	for (int i = 0; i < 3; i++)
 		launches[i] = (struct adsm_pool_launch){ .run = run_block, .n = 2, .block_ns = &block_ns,
 							 .block = { .grid = { 2, 1, 1 } } };
+	for (int i = 0; i < 3; i++)
+		step_constant(launches[i].args, sizeof(launches[i].args));
 	step_constant(work.failure, sizeof(work.failure));
 }
 

@@ -123,6 +123,7 @@ static void make_task(adsm_task_run *run, unsigned n)
 	page = make_page(0);
 	most_bypassed = 0;
 	a_launch = (struct adsm_pool_launch){ .task = run, .n = n };
+	step_constant(a_launch.args, sizeof(a_launch.args));
 	step_constant(page + 2, (PAGE - 2) * sizeof(*page));
 	step_constant(nodes + 2, sizeof(nodes) - 2 * sizeof(nodes[0]));
 	step_constant(adsm_task_threads + 4, sizeof(adsm_task_threads) - 4 * sizeof(adsm_task_threads[0]));
