@@ -118,6 +118,17 @@ static void on_waiting(struct adsm_process_device *device, unsigned ms)
 	adsm_os_write(STDERR_FILENO, text, (size_t)n);
 }
 
+/* What the processors of all nodes have. */
+static unsigned levels(struct adsm_process_device *device)
+{
+	const struct adsm_cluster_shared *shared = shared_of(device);
+	unsigned levels = ~0u;
+
+	for (uint32_t i = 0; i < shared->n_nodes; i++)
+		levels &= shared->nodes[i].levels;
+	return shared->n_nodes ? levels : 0;
+}
+
 static const struct adsm_process_kind keeper_kind = {
 	.program = "adsm-cluster-keeper",
 	.folder = "backends/cluster",
@@ -126,6 +137,7 @@ static const struct adsm_process_kind keeper_kind = {
 	.keeper_ms = KEEPER_MS,
 	.waiting = on_waiting,
 	.pointers = true,
+	.levels = levels,
 	.check = check,
 	.found = on_found,
 	.allocated = on_allocated,

@@ -5,6 +5,7 @@
 #include "adsm.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/processor.h"
 #include "process/shared.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ void adsm_cluster_card(struct adsm_cluster_card *ret_card)
 	adsm_os_read_text("/proc/sys/kernel/random/boot_id", ret_card->boot, sizeof(ret_card->boot));
 	ret_card->boot[strcspn(ret_card->boot, "\n")] = '\0';
 	ret_card->cores = adsm_os_n_cpus();
+	ret_card->levels = adsm_processor_levels();
 	ret_card->pid = (uint32_t)getpid();
 }
 

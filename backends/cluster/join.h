@@ -31,7 +31,8 @@ struct adsm_cluster_card {		/* describes one node; texts end with NUL */
 	/* 0; or why it cannot take part: a negative errno; -EEXIST: the address range is in use. */
 	int32_t error;
 	char why[ADSM_CLUSTER_WHY];	/* the text of the error */
-	uint8_t unused[288];
+	uint32_t levels;		/* of its processors (base/processor.h) */
+	uint8_t unused[284];
 };
 
 _Static_assert(sizeof(struct adsm_cluster_card) == 1024, "nodes of other versions send it too");

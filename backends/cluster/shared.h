@@ -28,6 +28,7 @@ enum adsm_cluster_virtual { ADSM_CLUSTER_VIRTUAL_OFF, ADSM_CLUSTER_VIRTUAL_CELL,
 struct adsm_cluster_node {
 	char host[ADSM_CLUSTER_HOST];
 	uint32_t cores, threads;
+	uint32_t levels;		/* of its processors (base/processor.h) */
 	char tracker[16];		/* how it detects writes; "" until that is known */
 };
 

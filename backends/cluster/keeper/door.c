@@ -86,6 +86,7 @@ static void write_down(struct adsm_cluster_shared *shared, uint32_t i, const str
 	adsm_format(node->tracker, sizeof(node->tracker), "%s", card->tracker);
 	node->cores = card->cores;
 	node->threads = card->threads;
+	node->levels = card->levels;
 	if (!i)
 		adsm_format(shared->engine, sizeof(shared->engine), "%s", card->mpi);
 }
