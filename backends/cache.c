@@ -165,7 +165,7 @@ static struct file *list_files(DIR *folder, size_t *ret_n)
 }
 
 /* Remove the files that were used least recently, including temporary files of processes that died. */
-static void trim(const char *path)
+static void trim(const char *path, size_t max)
 {
 	DIR *folder = opendir(path);
 	struct file *files;
@@ -174,9 +174,9 @@ static void trim(const char *path)
 	if (!folder)
 		return;
 	files = list_files(folder, &n);
-	if (n > FILES_MAX) {
+	if (n > max) {
 		qsort(files, n, sizeof(*files), compare_used);
-		for (size_t i = 0; i < n - FILES_MAX; i++)
+		for (size_t i = 0; i < n - max; i++)
 			unlinkat(dirfd(folder), files[i].name, 0);
 	}
 	free(files);
@@ -353,7 +353,7 @@ void adsm_cache_put(const struct adsm_cache *cache, const void *key, size_t key_
 		adsm_info("%s: a compiled program cannot be stored in the cache folder %s: %s", cache->name, folder,
 			  strerrordesc_np(-ret));
 	else
-		trim(folder);
+		trim(folder, cache->max_files ? cache->max_files : FILES_MAX);
 }
 
 /* ---- keys */

@@ -8,6 +8,7 @@
 struct adsm_cache {
 	const char *name;		/* the backend's name: also the name of its subfolder, and in the log */
 	const char *folder;		/* the option's value: "" for the user's folder, "off", or a folder */
+	size_t max_files;		/* the files that were used least recently are removed; 0: 256 */
 };
 
 /* Returns 0; -ENOENT if the cache has no such program (a damaged file is removed); -ENOMEM. The caller frees

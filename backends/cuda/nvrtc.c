@@ -284,7 +284,7 @@ static struct adsm_cache_key make_key(const struct compiler *compiler, const str
 
 static int from_cache(const struct adsm_cache_key *key, char **ret_image, size_t *ret_size)
 {
-	const struct adsm_cache cache = { "cuda", adsm_cuda_options.cache };
+	const struct adsm_cache cache = { "cuda", adsm_cuda_options.cache, 0 };
 	char *image;
 	size_t size;
 	void *data;
@@ -321,7 +321,7 @@ static bool includes(const char *text)
 static int make_image(const struct compiler *compiler, const char *text, const struct arguments *arguments,
 		      char **ret_image, size_t *ret_size)
 {
-	const struct adsm_cache cache = { "cuda", adsm_cuda_options.cache };
+	const struct adsm_cache cache = { "cuda", adsm_cuda_options.cache, 0 };
 	struct adsm_cache_key key = { NULL, 0, 0 };
 	bool closed = !includes(text);
 	int ret;

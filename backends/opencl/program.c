@@ -125,7 +125,7 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 
 /* ---- the cache of compiled programs */
 
-#define CACHE { "opencl", adsm_opencl_options.cache }
+#define CACHE { "opencl", adsm_opencl_options.cache, 0 }
 
 /* Everything that a compiled program depends on; bytes is NULL if memory ran out. */
 static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char *source, size_t size,

@@ -52,7 +52,7 @@ ssize_t write(int fd, const void *data, size_t size)
 
 /* ---- the calls, with their lines of the log counted */
 
-static struct adsm_cache cache = { "some", "" };
+static struct adsm_cache cache = { "some", "", 0 };
 static char root[256], folder[300], scratch[300];
 static int n_lines;			/* of the log, by the last call */
 

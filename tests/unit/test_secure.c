@@ -38,7 +38,7 @@ static bool is_loaded(const char *name)
 static int privileged(const char *self)
 {
 	static const char *const drivers[] = { "opencl", "cuda" };
-	const struct adsm_cache cache = { "test", "/tmp" };
+	const struct adsm_cache cache = { "test", "/tmp", 0 };
 	const struct adsm_backend *found;
 	void *data;
 	size_t size;
