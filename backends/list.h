@@ -8,7 +8,7 @@
 extern const struct adsm_backend adsm_backend_cluster, adsm_backend_cpu, adsm_backend_cuda, adsm_backend_opencl,
 	adsm_backend_scratchpad;
 extern struct adsm_option adsm_cluster_rows[], adsm_cpu_rows[], adsm_cuda_rows[], adsm_opencl_rows[],
-	adsm_scratchpad_rows[], adsm_store_rows[];
+	adsm_scratchpad_rows[], adsm_store_rows[], adsm_translate_rows[];
 extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* in options.c */
 
 #ifdef ADSM_HAVE_OPENCL
@@ -29,8 +29,8 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* in options.c
 /* For error messages: the backends whose devices support tasks (caps.max_workers), and services (caps.services). */
 #define ADSM_BACKENDS_WITH_TASKS "'cpu', 'scratchpad', and 'cluster' with ADSM_CLUSTER_NODE=scratchpad"
 #define ADSM_BACKENDS_WITH_SERVICES "'cpu', 'scratchpad'"
-#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_cluster_rows, adsm_scratchpad_rows, adsm_store_rows, \
-	adsm_opencl_rows, adsm_cuda_rows
+#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_translate_rows, adsm_cluster_rows, adsm_scratchpad_rows, \
+	adsm_store_rows, adsm_opencl_rows, adsm_cuda_rows
 
 /*
  * Put the wrapper around a backend. It traces operations, makes them fail, or delays them. There is one wrapper in a

@@ -3,6 +3,7 @@
  * which backends/process starts. */
 #include "base/log.h"
 #include "base/os.h"
+#include "base/processor.h"
 #include "list.h"
 #include "options.h"
 #include "process/costs.h"
@@ -14,11 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static unsigned levels(struct adsm_process_device *device)
+{
+	return adsm_processor_levels();
+}
+
 static const struct adsm_process_kind kind = {
 	.program = "adsm-cpu-device",
 	.folder = "backends/cpu",
 	.program_option = "ADSM_CPU_DEVICE",
 	.memory_option = "ADSM_CPU_MEMORY_SIZE",
+	.levels = levels,
 };
 
 static int cpu_probe(void)

@@ -4,6 +4,7 @@
 
 #include "backend.h"
 #include "base/os.h"
+#include "base/sha256.h"
 #include "copy.h"
 #include "live.h"
 #include "shared.h"
@@ -12,10 +13,14 @@ struct adsm_process_device;
 
 struct adsm_process_code {		/* a loaded module (module.c) */
 	struct adsm_code base;
-	uint32_t index;
+	uint32_t index;			/* in the device process, if info is NULL */
 	const struct adsm_image *image;	/* the caller's; valid while the module is loaded */
-	struct adsm_process_entry *entries;	/* protected by request_lock, and so is next */
-	struct adsm_process_code *next;
+	struct adsm_process_entry *entries;	/* protected by request_lock, and so are next and parts */
+	struct adsm_process_code *next;	/* in the device's list, if info is NULL */
+	/* A module of PTX without code. The device process gets a module for each kernel that is used. */
+	struct adsm_module_info *info;
+	struct adsm_process_part *parts;
+	uint8_t hash[ADSM_SHA256_SIZE];	/* of its PTX */
 };
 
 /* What is the same for all devices of a backend. */
@@ -33,8 +38,15 @@ struct adsm_process_kind {
 	 * quick. */
 	void (*waiting)(struct adsm_process_device *device, unsigned ms);
 	bool pointers;			/* launches list their pointer arguments */
-	/* Called before a module is loaded: returns 0, or a negative errno with an error text. NULL: every module is
-	 * accepted. */
+	/*
+	 * Returns what all processors of the device have in common (base/processor.h). NULL: the device does not run
+	 * kernels in CUDA C.
+	 */
+	unsigned (*levels)(struct adsm_process_device *device);
+	/*
+	 * Called before a module is loaded: returns 0, or a negative errno with an error text. NULL: every module is
+	 * accepted.
+	 */
 	int (*check)(struct adsm_process_device *device, const void *image, size_t size);
 	/* Called under request_lock when a kernel was looked up. @atomics: may it do atomics on device memory? May be
 	 * NULL. */

@@ -30,8 +30,10 @@ ROOMS = {
     # CUDA kernels as PTX.
     "lib/ptx": BASE,
     "lib/engine": BASE,
+    # Code of kernels in CUDA C, by the C compiler.
+    "backends/translate": BASE + ["lib/ptx", "backends/cache"],
     # What the backends share whose devices are processes of their own.
-    "backends/process": BASE + ["backends/backend"],
+    "backends/process": BASE + ["backends/backend", "backends/translate"],
     # Cores with a local store, for the backends that have some.
     "backends/store": BASE + ["backends/list"],
     # A node of a cluster: messages; which pages it has; what workers of tasks keep consistent; launches and what they
@@ -44,7 +46,7 @@ ROOMS = {
                                           "backends/cluster/node/hcrc", "backends/cluster/node/exchange",
                                           "backends/cluster/node/options"],
     "backends/cluster/node": NODE + ["backends/cluster/node"],
-    "backends": BASE + ["backends/process", "backends/store"],
+    "backends": BASE + ["backends/process", "backends/store", "backends/translate"],
     "protocols": BASE,
     "lib/core": CORE,
     "lib/once": ONCE,

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* translate/options.c - see options.h. */
+#include "options.h"
+
+struct adsm_translate_options adsm_translate_options;
+
+struct adsm_option adsm_translate_rows[] = {
+	{ "PTX_CC", "auto", "auto, or a command",
+	  "cpu and cluster: C compiler for kernels in CUDA C whose module has no code; auto: cc, else gcc or clang",
+	  ADSM_FIELD(adsm_translate_options.compiler), adsm_parse_text, .zero = "auto", .class = "cpu" },
+	{ "PTX_CACHE", "auto", "auto, off, or a folder",
+	  "cpu and cluster: folder of the code that this compiler made; auto: adsm/ptx in the user's cache folder; "
+	  "off: no folder",
+	  ADSM_FIELD(adsm_translate_options.cache), adsm_parse_text, .zero = "auto", .class = "cpu" },
+	{ "PTX_FLAGS", "none", "none, or options of a C compiler",
+	  "cpu and cluster: more options for this compiler, after the library's own, such as -g or -march=x86-64",
+	  ADSM_FIELD(adsm_translate_options.flags), adsm_parse_text, .zero = "none", .class = "cpu", .expert = true },
+	{ 0 }
+};
