@@ -264,8 +264,6 @@ int adsm_driven_check(const struct adsm_driven *device, const struct adsm_launch
 
 	if (asked->first_block || asked->n_blocks != blocks)
 		return adsm_fail(-ENOTSUP, "kernel '%s': %s device runs only whole grids", asked->name, kind);
-	if (asked->n_args > ADSM_DRIVEN_ARGS)
-		return adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
 	if (adsm_driven_threads(asked) > most)
 		return adsm_driven_too_large(device, asked, most);
 	for (int i = 0; i < 3; i++) {

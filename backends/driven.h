@@ -8,7 +8,7 @@
 #include "base/os.h"
 
 #define ADSM_DRIVEN_PENDING 256		/* operations on a queue that may be outstanding */
-#define ADSM_DRIVEN_ARGS 64		/* of a launch */
+#define ADSM_DRIVEN_ARGS 64		/* of a launch, without malloc() */
 
 /* ---- opening the driver */
 

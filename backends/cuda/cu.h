@@ -228,6 +228,7 @@ typedef struct {
 	F(cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end)) \
 	F(cuModuleLoadDataEx, (CUmodule *module, const void *image, unsigned n, int *options, void **values)) \
 	F(cuModuleUnload, (CUmodule module)) \
+	F(cuModuleGetGlobal_v2, (CUdeviceptr *address, size_t *size, CUmodule module, const char *name)) \
 	F(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
 	F(cuFuncGetAttribute, (int *value, int attribute, CUfunction function)) \
 	F(cuFuncSetAttribute, (CUfunction function, int attribute, int value)) \

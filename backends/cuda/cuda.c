@@ -163,6 +163,7 @@ static void describe(struct adsm_cuda_device *device, int index)
 		.has_address = true,
 		.keeps = true,
 		.cuda_code = true,
+		.variables = true,
 		.ends_at_exit = true,
 		.memory_size = memory,
 		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "queue.h"
+#include "variable.h"
 
 #define CONST_ALIGN ((size_t)256)	/* the least alignment of memory that the driver returns */
 
@@ -18,10 +20,14 @@ struct launch {
 	const struct adsm_launch *asked;
 	struct adsm_cuda_entry *entry;
 	size_t n_params, shared, const_size;
-	uint64_t addresses[ADSM_DRIVEN_ARGS];
-	void *params[ADSM_DRIVEN_ARGS];
+	uint64_t *addresses;		/* of parameters; both arrays are in few or room */
+	void **params;
 	struct adsm_cuda_constants *constants;	/* NULL: there are none */
+	uint64_t few[2 * ADSM_DRIVEN_ARGS];
+	uint64_t *room;			/* NULL: few is large enough */
 };
+
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "an array has both");
 
 /* ---- constants: copied through pinned memory, so that no thread waits, into memory that only this launch uses */
 
@@ -133,11 +139,28 @@ void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
 
 /* ---- arguments */
 
+static int make_room(struct launch *l)
+{
+	const size_t n = l->asked->n_args;
+
+	l->room = n > ADSM_DRIVEN_ARGS ? malloc(2 * n * sizeof(*l->room)) : NULL;
+	if (n > ADSM_DRIVEN_ARGS && !l->room)
+		return adsm_fail(-ENOMEM, "kernel '%s': no memory for %zu arguments", l->asked->name, n);
+	l->addresses = l->room ? l->room : l->few;
+	l->params = (void **)(l->addresses + (l->room ? n : ADSM_DRIVEN_ARGS));
+	return 0;
+}
+
 static int bind(struct launch *l)
 {
+	/* The module's variables are not parameters: variable.c. */
+	const size_t n = l->asked->n_args - (l->entry->kernel ? l->entry->kernel->n_variables : 0);
 	size_t n_locals = 0;
+	int ret = make_room(l);
 
-	for (size_t i = 0; i < l->asked->n_args; i++) {
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < n; i++) {
 		const struct adsm_launch_arg *arg = &l->asked->args[i];
 		struct adsm_memory *memory = arg->memory;
 		size_t param = l->n_params;
@@ -232,10 +255,14 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 		error = send_constants(l, queue);
 	if (!error && l->shared)
 		error = ask_for_shared(l);
+	if (!error && l->entry->kernel)
+		error = adsm_cuda_variables_copy(l->entry, asked, true, queue->stream);
 	if (!error)
 		error = adsm_cu.cuLaunchKernel(l->entry->function, asked->grid[0], asked->grid[1], asked->grid[2],
 					       asked->block[0], asked->block[1], asked->block[2], (unsigned)l->shared,
 					       queue->stream, l->params, NULL);
+	if (!error && l->entry->kernel)
+		error = adsm_cuda_variables_copy(l->entry, asked, false, queue->stream);
 	/* The number that the launch will get. */
 	if (!error && l->constants)
 		l->constants->seq = atomic_load(&queue->base.submitted) + 1;
@@ -256,34 +283,49 @@ static int refused(const struct launch *l, CUresult error, int ret)
 	return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", name, device, adsm_cu_error_name(error));
 }
 
+/* Launch what is bound. Returns 0 with the number of the launch. */
+static int submit(struct launch *l, uint64_t *ret_seq)
+{
+	struct adsm_cuda_device *device = l->device;
+	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	struct adsm_cuda_scope scope;
+	CUresult error;
+	int ret = adsm_cuda_queue_begin(queue, l->entry->function, &scope);
+
+	if (ret)
+		return ret == -ENODEV ? adsm_driven_status(&device->base.base) : ret;
+	adsm_cuda_queue_name(queue, l->asked->name);
+	error = enqueue(l, queue);
+	ret = adsm_cuda_queue_end(queue, &scope, error, "a launch", ret_seq);
+	if (ret == -ENODEV)
+		return adsm_driven_status(&device->base.base);
+	return ret && error ? refused(l, error, ret) : ret;
+}
+
 int adsm_cuda_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base->code->device;
-	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
 	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
-	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cuda_entry *)base };
-	struct adsm_cuda_scope scope;
-	size_t own = l.entry->base.max_threads, most = device->base.max_threads;
-	int ret = adsm_driven_check(&device->base, asked, "a CUDA", own < most ? own : most);
-	CUresult error;
+	struct launch l;
+	size_t own, most = device->base.max_threads;
+	int ret;
 
+	/* The arrays of parameters are not initialized. */
+	memset(&l, 0, offsetof(struct launch, few));
+	l.room = NULL;
+	l.device = device;
+	l.asked = asked;
+	l.entry = (struct adsm_cuda_entry *)base;
+	own = l.entry->base.max_threads;
+	ret = adsm_driven_check(&device->base, asked, "a CUDA", own < most ? own : most);
 	if (!ret)
 		ret = adsm_driven_status(&device->base.base);
 	if (!ret)
 		ret = bind(&l);
 	if (!ret)
 		ret = check_native(&l);
-	if (ret)
-		return ret;
-	ret = adsm_cuda_queue_begin(queue, l.entry->function, &scope);
-	if (ret)
-		return ret == -ENODEV ? adsm_driven_status(&device->base.base) : ret;
-	adsm_cuda_queue_name(queue, asked->name);
-	error = enqueue(&l, queue);
-	ret = adsm_cuda_queue_end(queue, &scope, error, "a launch", &event.seq);
-	if (ret == -ENODEV)
-		return adsm_driven_status(&device->base.base);
-	if (ret)
-		return error ? refused(&l, error, ret) : ret;
-	return adsm_driven_launched(&device->base.base, event, ret_event);
+	if (!ret)
+		ret = submit(&l, &event.seq);
+	free(l.room);
+	return ret ? ret : adsm_driven_launched(&device->base.base, event, ret_event);
 }

@@ -11,6 +11,7 @@
 #include "launch.h"
 #include "base/log.h"
 #include "nvrtc.h"
+#include "variable.h"
 
 #define LOG_SIZE 8192
 #define PARAMS_MAX 256
@@ -124,13 +125,46 @@ static int load_text(struct adsm_cuda_device *device, const struct adsm_image *i
 	return ret;
 }
 
-static int load_module(struct adsm_cuda_device *device, const struct adsm_image *image, CUmodule *ret_module)
+/* Load a module in CUDA C. Its PTX has full names, which the code keeps the description for. */
+static int load_cuda(struct adsm_cuda_device *device, struct adsm_cuda_code *code, struct adsm_module_info *info)
 {
+	struct adsm_cuda_scope scope;
+	CUresult error;
+	int ret = *info->ptx ? load_data(device, info->ptx, "the kernel module's PTX", &code->module) :
+		adsm_fail(-ENOEXEC, "the kernel module has no PTX: compile it again with adsmcc");
+
+	if (ret)
+		return ret;
+	code->info = info;
+	error = adsm_cuda_enter(device, &scope);
+	if (!error)
+		error = adsm_cuda_variables_find(code);
+	if (error)
+		adsm_cu.cuModuleUnload(code->module);
+	adsm_cuda_leave(&scope);
+	if (!error)
+		return 0;
+	free(code->variables);
+	code->variables = NULL;
+	code->module = NULL;
+	code->info = NULL;
+	return adsm_cuda_error(device, error, "finding the variables of a module");
+}
+
+static int load_module(struct adsm_cuda_device *device, const struct adsm_image *image, struct adsm_cuda_code *code)
+{
+	CUmodule *ret_module = &code->module;
 	struct adsm_module_info *info;
 	int ret = adsm_module_info_create(image->data, image->size, &info);
 
 	if (ret)
 		return ret;
+	if (*info->entries) {
+		ret = load_cuda(device, code, info);
+		if (ret)
+			adsm_module_info_destroy(info);
+		return ret;
+	}
 	if (*info->ptx)
 		ret = load_data(device, info->ptx, "the kernel module's PTX", ret_module);
 	/* This driver may be too old for the PTX: compile the source instead. */
@@ -158,11 +192,12 @@ static int load_source(struct adsm_cuda_device *device, const struct adsm_image 
 static int load_image(struct adsm_driven_code *code, const struct adsm_image *image)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)code->base.device;
-	CUmodule *ret_module = &((struct adsm_cuda_code *)code)->module;
+	struct adsm_cuda_code *own = (struct adsm_cuda_code *)code;
+	CUmodule *ret_module = &own->module;
 
 	switch (image->kind) {
 	case ADSM_IMAGE_MODULE:
-		return load_module(device, image, ret_module);
+		return load_module(device, image, own);
 	case ADSM_IMAGE_SOURCE:
 		return load_source(device, image, ret_module);
 	case ADSM_IMAGE_BINARY:
@@ -222,10 +257,23 @@ void adsm_cuda_module_unload(struct adsm_code *base)
 		adsm_cu.cuModuleUnload(code->module);
 		adsm_cuda_leave(&scope);
 	}
+	adsm_module_info_destroy(code->info);
+	free(code->variables);
 	adsm_driven_code_destroy(&code->base);
 }
 
 /* ---- kernels */
+
+/* The name of a kernel in the driver's module. The caller frees it. NULL: out of memory. */
+static char *name_of(struct adsm_cuda_entry *entry, const struct adsm_cuda_code *code, const char *name)
+{
+	const long i = code->info ? adsm_module_find(code->info, name) : -1;
+
+	if (i < 0)
+		return strdup(name);
+	entry->kernel = &code->info->kernels[i];
+	return strndup(entry->kernel->full, entry->kernel->full_size);
+}
 
 static int get_function(struct adsm_driven_entry *base, const char *name)
 {
@@ -234,16 +282,23 @@ static int get_function(struct adsm_driven_entry *base, const char *name)
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)code->base.base.device;
 	struct adsm_cuda_scope scope;
 	CUresult error;
+	char *own;
 	int most = 0;
 
 	entry->function = code->adopted;
 	if (!code->module && !code->adopted)
 		return 0;
+	own = name_of(entry, code, name);
+	if (!own)
+		return adsm_fail(-ENOMEM, "kernel '%s': no memory for its name", name);
 	error = adsm_cuda_enter(device, &scope);
-	if (error)
+	if (error) {
+		free(own);
 		return adsm_cuda_error(device, error, "querying a kernel");
+	}
 	if (code->module)
-		error = adsm_cu.cuModuleGetFunction(&entry->function, code->module, name);
+		error = adsm_cu.cuModuleGetFunction(&entry->function, code->module, own);
+	free(own);
 	if (!error)
 		error = adsm_cu.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, entry->function);
 	adsm_cuda_leave(&scope);

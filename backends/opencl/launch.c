@@ -237,6 +237,8 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	int ret = adsm_driven_check(&device->base, asked, "an OpenCL", device->base.max_threads);
 	cl_int error = CL_SUCCESS;
 
+	if (!ret && asked->n_args > ADSM_DRIVEN_ARGS)
+		ret = adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
 	if (!ret)
 		ret = adsm_driven_status(&device->base.base);
 	if (ret)

@@ -68,6 +68,7 @@ static const char *find_kernels(const char *image, size_t size, size_t *ret_n)
 	return NULL;
 }
 
+/* @descs: NULL for PTX. */
 static CUresult load_kernels(struct CUmod_st *module, const char *descs)
 {
 	struct driver_message *message = calloc(1, sizeof(*message));
@@ -79,10 +80,12 @@ static CUresult load_kernels(struct CUmod_st *module, const char *descs)
 
 		function->module = module;
 		function->max_shared = 48 * 1024;
-		memcpy(&function->desc, descs + i * sizeof(function->desc), sizeof(function->desc));
+		if (descs)
+			memcpy(&function->desc, descs + i * sizeof(function->desc), sizeof(function->desc));
 		message->op = DRIVER_KERNEL;
 		message->index = module->index;
-		memcpy(message->name, function->desc.name, sizeof(message->name));
+		snprintf(message->name, sizeof(message->name), "%s",
+			 descs ? function->desc.name : ptx_name(module, i));
 		ret = device_ask(message, -1, &reply);
 		function->index = reply.index;
 	}
@@ -90,30 +93,13 @@ static CUresult load_kernels(struct CUmod_st *module, const char *descs)
 	return ret ? CUDA_ERROR_INVALID_IMAGE : 0;
 }
 
-static CUresult load_image(struct context *ctx, struct CUmod_st *module, const void *image, char *ret_text,
-			   size_t text_size)
+/* Give the image to the device. */
+static CUresult send_image(struct CUmod_st *module, const void *image, size_t size, char *ret_text, size_t text_size)
 {
 	struct driver_message message = { .op = DRIVER_LOAD };
 	struct driver_reply reply = { 0 };
-	const char *descs;
-	size_t size;
-	int fd, ret;
+	int fd = memfd_create("cuda-module", MFD_CLOEXEC), ret;
 
-	if (!image)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (memcmp(image, ELFMAG, SELFMAG)) {
-		snprintf(ret_text, text_size, "the driver double takes native modules only");
-		return !strncmp(image, ".version", 8) || !strncmp(image, "//", 2) ? CUDA_ERROR_INVALID_PTX :
-		       CUDA_ERROR_NO_BINARY_FOR_GPU;
-	}
-	if (((const Elf64_Ehdr *)image)->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ((const Elf64_Ehdr *)image)->e_type != ET_DYN)
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	size = module_image_size(image);
-	descs = find_kernels(image, size, &module->n);
-	if (!descs)
-		return CUDA_ERROR_INVALID_IMAGE;
-	fd = memfd_create("cuda-module", MFD_CLOEXEC);
 	if (fd < 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (size_t done = 0; done < size;) {
@@ -132,11 +118,54 @@ static CUresult load_image(struct context *ctx, struct CUmod_st *module, const v
 		return ret == ENODEV ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_INVALID_IMAGE;
 	}
 	module->index = reply.index;
-	module->ctx = ctx;
 	module->functions = calloc(module->n ? module->n : 1, sizeof(*module->functions));
-	if (!module->functions)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	return load_kernels(module, descs);
+	return module->functions ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult load_text(struct context *ctx, struct CUmod_st *module, const char *text, char *ret_text,
+			  size_t text_size)
+{
+	const char *start = text + strspn(text, " \n");
+	CUresult error;
+	void *image;
+	size_t size;
+
+	snprintf(ret_text, text_size, "the driver double takes native modules only");
+	/* clang begins with comments. */
+	if (strncmp(start, ".version", 8) && strncmp(start, "//", 2))
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	error = ptx_read(ctx, module, text, &image, &size);
+	if (error)
+		return error;
+	error = send_image(module, image, size, ret_text, text_size);
+	munmap(image, size);
+	return error ? error : load_kernels(module, NULL);
+}
+
+static CUresult load_image(struct context *ctx, struct CUmod_st *module, const void *image, char *ret_text,
+			   size_t text_size)
+{
+	const char *descs;
+	size_t size;
+	CUresult error;
+
+	if (!image)
+		return CUDA_ERROR_INVALID_VALUE;
+	module->ctx = ctx;
+	if (memcmp(image, ELFMAG, SELFMAG)) {
+		const char *text = image;
+
+		return load_text(ctx, module, text, ret_text, text_size);
+	}
+	if (((const Elf64_Ehdr *)image)->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ((const Elf64_Ehdr *)image)->e_type != ET_DYN)
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	size = module_image_size(image);
+	descs = find_kernels(image, size, &module->n);
+	if (!descs)
+		return CUDA_ERROR_INVALID_IMAGE;
+	error = send_image(module, image, size, ret_text, text_size);
+	return error ? error : load_kernels(module, descs);
 }
 
 /* Handles of kernels are taken in this order, and given back in the other: the next module has the same. */
@@ -147,6 +176,7 @@ static void free_module(struct CUmod_st *module)
 			handle_give((union kernel_handle *)module->functions[i]);
 	}
 	free(module->functions);
+	ptx_free(module);
 	free(module);
 }
 
@@ -172,11 +202,12 @@ CUresult module_load(struct context *ctx, struct CUmod_st **ret, const void *ima
 	error = load_image(ctx, module, image, text, sizeof(text));
 	if (log && log_size)
 		snprintf(log, log_size, "%s", text);
+	pthread_mutex_lock(&lock);
 	if (error) {
 		free_module(module);
+		pthread_mutex_unlock(&lock);
 		return error;
 	}
-	pthread_mutex_lock(&lock);
 	module->next = modules;
 	modules = module;
 	counts.modules++;
@@ -362,6 +393,7 @@ static struct global *find_global_locked(const struct CUmod_st *module, const ch
 CUresult module_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, struct CUmod_st *module,
 		       const char *name)
 {
+	const struct driver_variable *variable;
 	struct global *global;
 	CUresult error = 0;
 
@@ -369,6 +401,16 @@ CUresult module_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, 
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!is_module(module))
 		return CUDA_ERROR_INVALID_HANDLE;
+	variable = ptx_variable(module, name);
+	if (variable) {
+		if (ret)
+			*ret = variable->address;
+		if (ret_size)
+			*ret_size = variable->size;
+		return 0;
+	}
+	if (module->info)
+		return CUDA_ERROR_NOT_FOUND;
 	pthread_mutex_lock(&globals_lock);
 	global = find_global_locked(module, name);
 	if (!global) {
@@ -562,6 +604,8 @@ CUresult module_launch(struct context *ctx, struct CUfunc_st *function, const un
 		free(message);
 		return error;
 	}
+	if (function->kernel)
+		ptx_collect(function, shared, message);
 	*ret_op = (struct op){ .run = run_launch, .data_size = sizeof(*message), .data = message };
 	return 0;
 }

@@ -282,8 +282,17 @@ void graph_free(struct CUgraph_st *graph);
 
 /* ---- driver_module.c: modules, each in a context, and their functions */
 
+/* A variable of a module of PTX. */
+struct driver_variable {
+	CUdeviceptr address;
+	size_t size;
+	char name[64];
+};
+
 struct CUmod_st {
 	struct CUmod_st *next;
+	struct adsm_module_info *info;	/* of PTX; else NULL */
+	struct driver_variable *variables;	/* info->n_symbols of them */
 	struct global *globals;		/* those that were asked for */
 	struct context *ctx;
 	const struct CUlib_st *library;	/* whose it is; NULL: the program's */
@@ -310,6 +319,19 @@ CUresult function_attribute(int *value, int attribute, const struct CUfunc_st *f
 CUresult function_set_attribute(struct CUfunc_st *function, int attribute, int value);
 CUresult function_param(const struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_size);
 
+/* ---- driver_ptx.c: modules of PTX */
+
+/* The image of a text, to be unmapped, and what describes its kernels: module->n of them. */
+CUresult ptx_read(struct context *ctx, struct CUmod_st *module, const char *text, void **ret_image, size_t *ret_size);
+/* Describes a kernel of the module; returns its name in the image. */
+const char *ptx_name(struct CUmod_st *module, size_t i);
+/* With the lock. */
+void ptx_free(struct CUmod_st *module);
+/* NULL: there is none. */
+const struct driver_variable *ptx_variable(const struct CUmod_st *module, const char *name);
+/* Add what such a kernel gets besides its parameters. */
+void ptx_collect(const struct CUfunc_st *function, unsigned shared, struct driver_message *message);
+
 /* ---- driver_library.c: handles of kernels; libraries, which are of every context, and their kernels */
 
 /* Launches take two kinds of handles alike; other functions do not. One that has ended is reused immediately, as either
@@ -321,6 +343,7 @@ struct CUfunc_st {
 	struct CUmod_st *module;
 	uint32_t index;			/* the device's */
 	int max_shared;
+	const struct adsm_kernel_info *kernel;	/* of PTX; else NULL */
 	struct adsm_kernel_desc desc;
 };
 
