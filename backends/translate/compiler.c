@@ -31,6 +31,7 @@ enum { SOURCE, MESSAGES, OUTPUT, STATUS, N_FDS };
 
 static const char script[] =
 	"trap '' PIPE\n"
+	"export PATH=\"${PATH:+$PATH:}" DEFAULT_PATH "\"\n"
 	"d=$(mktemp -d \"${TMPDIR:-/tmp}/adsm-ptx.XXXXXX\" 2>&4) || { echo 254 >&6; exit; }\n"
 	"trap 'rm -rf \"$d\"' EXIT\n"
 	"TMPDIR=$d \"$@\" -o \"$d/kernel.so\" <&3 >&4 2>&4 3<&- 4>&- 5>&- 6>&-\n"
@@ -62,7 +63,7 @@ static bool is_program(const char *path)
 /* The file that a shell would run. */
 static bool find_program(const char *name, char ret_path[PATH_MAX])
 {
-	const char *folders = adsm_os_is_privileged() ? NULL : adsm_os_getenv("PATH");
+	const char *folders = adsm_os_getenv("PATH");
 
 	if (strchr(name, '/'))
 		return adsm_format(ret_path, PATH_MAX, "%s", name) < PATH_MAX && is_program(ret_path);
@@ -112,6 +113,10 @@ int adsm_compiler_find(const char *command, struct adsm_compiler *ret_compiler)
 	int ret = 0;
 
 	memset(ret_compiler, 0, sizeof(*ret_compiler));
+	/* The user who starts the program would choose the compiler, by PATH, and what it does. */
+	if (adsm_os_is_privileged())
+		return adsm_fail(-ENOEXEC, "a program with other rights than its user's (set-user-ID) does not compile "
+				 "kernels: compile its modules without adsmcc --ptx-only");
 	if (*command) {
 		ret = adsm_compiler_add(ret_compiler, command);
 	} else {

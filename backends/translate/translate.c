@@ -36,15 +36,19 @@ static void add_text(struct adsm_cache_key *key, const char *text)
 	adsm_cache_key_add(key, text, strlen(text));
 }
 
-/* The library and this version of its translation are one file. */
+/* This version of the translation: the library's, and its file. */
 static void add_library(struct adsm_cache_key *key)
 {
-	char *path = malloc(PATH_MAX), identity[ADSM_COMPILER_ID] = "";
+	char *path = malloc(PATH_MAX), text[ADSM_COMPILER_ID] = "";
 
+	adsm_format(text, sizeof(text), "kernel 1, %d.%d.%d", ADSM_VERSION_MAJOR, ADSM_VERSION_MINOR,
+		    ADSM_VERSION_PATCH);
+	add_text(key, text);
+	*text = '\0';
 	if (path && !adsm_os_library_path(path, PATH_MAX))
-		adsm_compiler_identify(path, identity);
+		adsm_compiler_identify(path, text);
 	free(path);
-	add_text(key, identity);
+	add_text(key, text);
 }
 
 /* Everything that the code depends on. bytes is NULL if memory ran out. */
@@ -53,7 +57,6 @@ static struct adsm_cache_key make_key(const struct adsm_translate_order *order, 
 	struct adsm_cache_key key = { NULL, 0, 0 };
 	const struct adsm_kernel_info *kernel = order->kernel;
 
-	add_text(&key, "kernel 1");
 	add_library(&key);
 	add_text(&key, compiler->path);
 	add_text(&key, compiler->identity);

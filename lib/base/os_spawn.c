@@ -173,18 +173,18 @@ static bool gets_orphans(void)
 	return is_subreaper || sys(SYS_getpid) == 1;
 }
 
-/* Intermediates that have stayed. The next start removes those that have ended. */
-static int keepers[64];
+/* Intermediates that have stayed. The next start removes those that have ended. Threads may start daemons together. */
+static _Atomic int keepers[64];
 
 static void reap_keepers(int new_keeper)
 {
 	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
-		if (keepers[i] && sys(SYS_wait4, keepers[i], NULL, WNOHANG | __WCLONE, NULL))
-			keepers[i] = 0;
-		if (!keepers[i]) {
-			keepers[i] = new_keeper;
+		int keeper = atomic_load(&keepers[i]), none = 0;
+
+		if (keeper && sys(SYS_wait4, keeper, NULL, WNOHANG | __WCLONE, NULL))
+			atomic_compare_exchange_strong(&keepers[i], &keeper, 0);
+		if (new_keeper && atomic_compare_exchange_strong(&keepers[i], &none, new_keeper))
 			new_keeper = 0;
-		}
 	}
 }
 
