@@ -176,8 +176,8 @@ static void write_extern(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 
 static bool fits(const struct adsm_ptx_function *function, const struct adsm_ptx_function *prototype)
 {
-	if (function->is_entry || !function->has_body || function->left_out || function->n_results != prototype->n_results ||
-	    function->n_params != prototype->n_params)
+	if (function->is_entry || !function->has_body || function->left_out ||
+	    function->n_results != prototype->n_results || function->n_params != prototype->n_params)
 		return false;
 	for (uint32_t i = 0; i < function->n_results; i++)
 		if (function->results[i].size != prototype->results[i].size)
