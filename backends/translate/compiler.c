@@ -113,7 +113,7 @@ int adsm_compiler_find(const char *command, struct adsm_compiler *ret_compiler)
 	int ret = 0;
 
 	memset(ret_compiler, 0, sizeof(*ret_compiler));
-	/* The user who starts the program would choose the compiler, by PATH, and what it does. */
+	/* Whatever starts the program would choose the compiler, by PATH, and its options. */
 	if (adsm_os_is_privileged())
 		return adsm_fail(-ENOEXEC, "a program with other rights than its user's (set-user-ID) does not compile "
 				 "kernels: compile its modules without adsmcc --ptx-only");
