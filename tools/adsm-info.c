@@ -87,6 +87,19 @@ static void show_partitions(const struct adsm_module_info *info)
 	free(bytes);
 }
 
+/* What only modules in CUDA C say of a kernel. */
+static void show_entry(const struct adsm_kernel_info *kernel)
+{
+	if (!kernel->full)
+		return;
+	if (kernel->full_size != strlen(kernel->name) || memcmp(kernel->full, kernel->name, kernel->full_size))
+		printf("    %-18s %.*s\n", "name in the PTX", (int)kernel->full_size, kernel->full);
+	if (kernel->shared_size)
+		printf("    %-18s %llu bytes\n", "shared memory", (unsigned long long)kernel->shared_size);
+	if (kernel->n_variables)
+		printf("    %-18s %u\n", "variables it uses", kernel->n_variables);
+}
+
 /* Show the kernels of a module and their properties. No code of the module is run. */
 static bool show_module(const char *path)
 {
@@ -120,6 +133,7 @@ static bool show_module(const char *path)
 			printf("  %-20s %u parameters, blocks of up to %u threads%s%s\n", kernel->name,
 			       kernel->n_params, kernel->max_threads,
 			       kernel->global_atomics ? ", may do atomics on objects" : "", services);
+		show_entry(kernel);
 		show_needs(info, kernel->name);
 	}
 	show_partitions(info);
