@@ -4,7 +4,7 @@
  *
  * add: the kernel adds one to each element. sum: it writes the sum of its other 255 parameters to element 0. signals:
  * as add, and the program sees no child and no signal. subreaper: the same, and orphans become the program's children.
- * fails: the call fails; prints the sentence. get: there is no such kernel.
+ * run: the kernel runs. fails: the call fails; prints the sentence. get: there is no such kernel.
  */
 #include <adsm.h>
 #include <signal.h>
@@ -96,6 +96,8 @@ int main(int argc, char **argv)
 		data[i] = i;
 	if (!strcmp(argv[3], "add"))
 		add(kernel, data);
+	else if (!strcmp(argv[3], "run"))
+		CHECK(!call_add(kernel, data) && !adsmSync());
 	else if (!strcmp(argv[3], "sum"))
 		sum(kernel, data);
 	else if (!strcmp(argv[3], "signals") || !strcmp(argv[3], "subreaper"))
