@@ -18,10 +18,19 @@ bool adsm_ptx_is_spin(const struct adsm_ptx_instruction *instruction)
 	return adsm_ptx_is(instruction, "spin");
 }
 
+static bool is_any_barrier(const struct adsm_ptx_instruction *instruction)
+{
+	return adsm_ptx_is(instruction, "bar") || adsm_ptx_is(instruction, "barrier");
+}
+
+bool adsm_ptx_arrives(const struct adsm_ptx_instruction *instruction)
+{
+	return is_any_barrier(instruction) && adsm_ptx_has(instruction, "arrive");
+}
+
 static bool is_barrier(const struct adsm_ptx_instruction *instruction)
 {
-	return (adsm_ptx_is(instruction, "bar") || adsm_ptx_is(instruction, "barrier")) &&
-	       !adsm_ptx_has(instruction, "arrive");
+	return is_any_barrier(instruction) && !adsm_ptx_has(instruction, "arrive");
 }
 
 bool adsm_ptx_is_warp_yield(const struct adsm_ptx_instruction *instruction)

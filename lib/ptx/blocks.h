@@ -46,6 +46,9 @@ bool adsm_ptx_is_yield(const struct adsm_ptx_instruction *instruction);
 /* Is it one at which the threads of a warp meet, rather than those of the block? */
 bool adsm_ptx_is_warp_yield(const struct adsm_ptx_instruction *instruction);
 
+/* Is it bar.arrive, at which a thread does not wait? It is no yield. */
+bool adsm_ptx_arrives(const struct adsm_ptx_instruction *instruction);
+
 /* The function that grid.sync() of include/cuda-c/cooperative_groups.h is. */
 #define ADSM_PTX_GRID_SYNC "__adsm_grid_sync"
 

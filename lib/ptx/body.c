@@ -390,7 +390,8 @@ static void write_at(struct adsm_ptx_body *kernel)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
 
-	adsm_ptx_print(writer, "#undef PTX_AT\n#undef PTX_GIVE_PLAIN\n");
+	adsm_ptx_print(writer, "#undef PTX_AT\n#undef PTX_GIVE_PLAIN\n#undef PTX_ARRIVE\n"
+		       "#define PTX_ARRIVE(barrier, count) ptx_arrive(s, t, barrier, count)\n");
 	if (kernel->general)
 		adsm_ptx_print(writer, "#define PTX_AT(next) do { s->place[T] = (uint16_t)(next); s->waits[t] = 1; "
 			       "goto end; } while (0)\n#define PTX_GIVE_PLAIN s->a[t] = s->b[t] = s->c[t] = 0;\n");

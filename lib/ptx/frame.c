@@ -33,7 +33,9 @@ static void write_simple(struct adsm_ptx_body *kernel)
 		adsm_ptx_print(writer, "\t\tchar lm[%llu] __attribute__((aligned(16)));\n", (unsigned long long)local);
 	adsm_ptx_write_registers(kernel);
 	adsm_ptx_write_locals(kernel);
-	adsm_ptx_print(writer, "#undef PTX_AT\n#define PTX_AT(place) goto end\n");
+	/* No thread waits at a barrier. */
+	adsm_ptx_print(writer, "#undef PTX_AT\n#define PTX_AT(place) goto end\n"
+		       "#undef PTX_ARRIVE\n#define PTX_ARRIVE(barrier, count) ((void)0)\n");
 	adsm_ptx_write_blocks(kernel, NULL, 0, 0);
 	adsm_ptx_write_rows_end(kernel, "");
 	writer->affine = NULL;
@@ -198,10 +200,14 @@ static void write_steps(struct adsm_ptx_body *kernel)
 }
 
 /* Are all yields the one barrier of all threads? */
-static bool is_plain(const struct adsm_ptx_regions *regions)
+static bool is_plain(const struct adsm_ptx_body *kernel)
 {
-	for (uint32_t i = 1; i < regions->n; i++) {
-		if (!adsm_ptx_is_plain_barrier(regions->regions[i].yield))
+	for (uint32_t i = 1; i < kernel->regions.n; i++) {
+		if (!adsm_ptx_is_plain_barrier(kernel->regions.regions[i].yield))
+			return false;
+	}
+	for (uint32_t i = 0; i < kernel->function->n; i++) {
+		if (adsm_ptx_arrives(&kernel->function->instructions[i]))
 			return false;
 	}
 	return true;
@@ -232,7 +238,7 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 	if (n >= 0xffff)
 		adsm_ptx_refuse(writer, "it has %u barriers and exchanges of values between threads, and 65534 is the "
 				"limit", n - 1);
-	kernel->general = !is_plain(&kernel->regions);
+	kernel->general = !is_plain(kernel);
 	kernel->even = !kernel->general && kernel->divergence.is_even && kernel->regions.size <= REGIONS_MAX;
 	lay_out(kernel);
 	if (kernel->regions.size > REGIONS_MAX) {
@@ -274,19 +280,26 @@ void adsm_ptx_write_prototype(struct adsm_ptx_writer *writer, const struct adsm_
 	adsm_ptx_print(writer, " __attribute__((unused));\n");
 }
 
+static _Noreturn void refuse_barrier(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	writer->instruction = instruction;
+	adsm_ptx_refuse(writer, "a function that is not inlined must not wait for other threads, nor arrive at a "
+			"barrier; __forceinline__ makes it a part of its callers");
+}
+
 static void write_device_function(struct adsm_ptx_body *kernel)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
 	const uint64_t local = kernel->frame->local_size;
 
 	for (uint32_t i = 0; i < kernel->blocks.n; i++) {
-		if (!kernel->blocks.blocks[i].reached || kernel->blocks.blocks[i].end != ADSM_PTX_YIELD ||
-		    adsm_ptx_is_spin(kernel->blocks.blocks[i].by))
-			continue;
-		writer->instruction = kernel->blocks.blocks[i].by;
-		adsm_ptx_refuse(writer, "a function that is not inlined must not wait for other threads; "
-				"__forceinline__ "
-				"makes it a part of its callers");
+		if (kernel->blocks.blocks[i].reached && kernel->blocks.blocks[i].end == ADSM_PTX_YIELD &&
+		    !adsm_ptx_is_spin(kernel->blocks.blocks[i].by))
+			refuse_barrier(writer, kernel->blocks.blocks[i].by);
+	}
+	for (uint32_t i = 0; i < kernel->function->n; i++) {
+		if (adsm_ptx_arrives(&kernel->function->instructions[i]))
+			refuse_barrier(writer, &kernel->function->instructions[i]);
 	}
 	adsm_ptx_find_registers(kernel, NULL);
 	write_head(writer, kernel->function);

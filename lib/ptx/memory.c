@@ -229,6 +229,18 @@ static void write_fence(struct adsm_ptx_writer *writer, const struct adsm_ptx_in
 		       adsm_ptx_has(instruction, "cta") ? "signal" : "thread");
 }
 
+/* bar.arrive does not wait, so it is a statement. What PTX_ARRIVE() is depends on the function (frame.c, body.c). */
+static void write_arrive(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	if (instruction->n != 2)
+		refuse(writer, instruction, "needs the index of a barrier and its number of threads");
+	adsm_ptx_print(writer, "PTX_ARRIVE(");
+	adsm_ptx_read(writer, &instruction->operands[0], ADSM_PTX_u32);
+	adsm_ptx_print(writer, ", ");
+	adsm_ptx_read(writer, &instruction->operands[1], ADSM_PTX_u32);
+	adsm_ptx_print(writer, ");");
+}
+
 const struct adsm_ptx_form adsm_ptx_memory_forms[] = {
 	{ "ld", "*", "*", 0, NULL, write_ld },
 	{ "ldu", "*", "*", 0, NULL, write_ld },
@@ -239,6 +251,8 @@ const struct adsm_ptx_form adsm_ptx_memory_forms[] = {
 	{ "applypriority", "*", "*", 0, NULL, write_nothing },
 	{ "discard", "*", "*", 0, NULL, write_nothing },
 	{ "createpolicy", "*", "*", 0, NULL, write_policy },
+	{ "bar", "?cta arrive", "", 0, NULL, write_arrive },
+	{ "barrier", "?cta arrive ?aligned", "", 0, NULL, write_arrive },
 	{ "membar", "cta|gl|sys", "", 0, NULL, write_fence },
 	{ "fence", "?sc|acq_rel|acquire|release cta|gpu|sys", "", 0, NULL, write_fence },
 	{ NULL, NULL, NULL, 0, NULL, NULL },

@@ -101,7 +101,8 @@ struct ptx_threads {
 	uint32_t *a, *b, *c, *mask, *result;
 	uint8_t *flag;
 	uint16_t *x, *y, *z;		/* the threads' indices; x NULL: the block has one dimension */
-	uint32_t arrived[PTX_BARRIERS];	/* bar.arrive */
+	uint32_t arrived[PTX_BARRIERS];	/* threads, by bar.arrive, that no thread has waited for yet */
+	uint32_t expected[PTX_BARRIERS];	/* the number of threads that bar.arrive named last */
 };
 
 /* The place of all threads, or -1 if they have different ones. */
@@ -291,6 +292,20 @@ static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, con
 	return 1;
 }
 
+/* If the last warp of the block is not full, its missing lanes count at barriers of a number of threads, too. */
+PTX_INLINE uint32_t ptx_missing_lanes(const struct ptx_threads *threads, uint32_t t)
+{
+	return t == threads->n - 1 ? -threads->n & 31 : 0;
+}
+
+/* bar.arrive: count a thread. Atomic: the compiler must not join the turns of a loop over threads. */
+PTX_INLINE void ptx_arrive(struct ptx_threads *threads, uint32_t t, uint32_t barrier, uint32_t count)
+{
+	barrier %= PTX_BARRIERS;
+	__atomic_store_n(&threads->expected[barrier], count, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&threads->arrived[barrier], 1 + ptx_missing_lanes(threads, t), __ATOMIC_RELAXED);
+}
+
 /* Open one barrier. */
 static void ptx_open(struct ptx_threads *threads, uint32_t barrier, const struct ptx_yield *yields)
 {
@@ -314,7 +329,6 @@ static void ptx_open(struct ptx_threads *threads, uint32_t barrier, const struct
 		}
 		threads->waits[i] = 0;
 	}
-	threads->arrived[barrier] = 0;
 }
 
 /*
@@ -334,16 +348,20 @@ static int ptx_barriers(struct ptx_threads *threads, const struct ptx_yield *yie
 		alive++;
 		if (yields[threads->place[i]].kind != PTX_BARRIER || barrier >= PTX_BARRIERS)
 			continue;
-		waits[barrier]++;
+		waits[barrier] += 1 + (threads->c[i] ? ptx_missing_lanes(threads, i) : 0);
 		if (threads->c[i] > count[barrier])
 			count[barrier] = threads->c[i];
 	}
 	for (uint32_t i = 0; i < PTX_BARRIERS; i++) {
 		/* A barrier of all threads does not wait for those that have ended. */
-		const uint32_t missing = count[i] ? count[i] : alive;
+		const uint32_t all = count[i] ? count[i] : alive, needed = all > waits[i] ? all - waits[i] : 0;
 
-		if (!waits[i] || waits[i] + threads->arrived[i] < missing)
+		/* All threads arrived, and none waited. */
+		if (!waits[i] && threads->expected[i])
+			threads->arrived[i] %= threads->expected[i];
+		if (!waits[i] || threads->arrived[i] < needed)
 			continue;
+		threads->arrived[i] -= needed;
 		ptx_open(threads, i, yields);
 		opened = 1;
 	}

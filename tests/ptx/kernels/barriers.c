@@ -80,6 +80,18 @@ static void part(const struct cuda_case *c, void *const *args, unsigned launch)
 			out[t] = t < 64 ? in[t ^ 63] : in[t] + 1;
 }
 
+/* The second warp may have fewer lanes. */
+static void arrive(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int rounds = *(int *)args[2], *in = args[0];
+	int *out = args[1];
+
+	for (unsigned b = 0; b < c->grid[0]; b++)
+		for (int round = 0; round < rounds; round++, in += 32, out += 32)
+			for (int t = 0; t < (int)c->block[0] - 32; t++)
+				out[t] = in[31 - t] * 3 + round;
+}
+
 const struct cuda_case barriers_cases[] = {
 	{ .kernel = "barrier_loop", { 3 }, { 128 }, 0, { BUFFER(I32, 384, RANDOM), VALUE(int, 7) }, loop },
 	{ .kernel = "barrier_uneven", { 11 }, { 96 }, 0, { BUFFER(I32, 1056, RANDOM) }, uneven },
@@ -89,5 +101,9 @@ const struct cuda_case barriers_cases[] = {
 	  two_places },
 	{ .kernel = "barrier_votes", { 9 }, { 50 }, 0, { BUFFER(I32, 450, RANDOM), BUFFER(I32, 450, ZERO) }, votes },
 	{ .kernel = "barrier_part", { 4 }, { 128 }, 0, { BUFFER(I32, 512, RANDOM), BUFFER(I32, 512, ZERO) }, part },
+	{ .kernel = "barrier_arrive", { 3 }, { 64 }, 0, { BUFFER(I32, 480, RANDOM), BUFFER(I32, 480, ZERO),
+	  VALUE(int, 5) }, arrive },
+	{ .kernel = "barrier_arrive", { 2 }, { 50 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 128, ZERO),
+	  VALUE(int, 2) }, arrive },
 	{ 0 },
 };

@@ -100,3 +100,26 @@ extern "C" __global__ void barrier_part(const int *in, int *out)
 		out[i] = shared[t] + 1;
 	}
 }
+
+/* The first warp gives the second one work, and does not wait for it at barrier 1. Barrier 2 says that it is read. */
+extern "C" __global__ void barrier_arrive(const int *in, int *out, int rounds)
+{
+	__shared__ int work[32];
+	const int t = threadIdx.x & 31;
+
+	in += blockIdx.x * rounds * 32;
+	out += blockIdx.x * rounds * 32;
+	for (int round = 0; round < rounds; round++) {
+		if (threadIdx.x < 32) {
+			if (round)
+				asm volatile("bar.sync 2, 64;" : : : "memory");
+			work[t] = in[round * 32 + t] * 3;
+			asm volatile("bar.arrive 1, 64;" : : : "memory");
+		} else {
+			asm volatile("bar.sync 1, 64;" : : : "memory");
+			out[round * 32 + t] = work[31 - t] + round;
+			if (round + 1 < rounds)
+				asm volatile("barrier.arrive 2, 64;" : : : "memory");
+		}
+	}
+}
