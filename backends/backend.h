@@ -33,7 +33,7 @@
 #include "base/module.h"
 #include "base/os.h"
 
-#define ADSM_BACKEND_VERSION 11
+#define ADSM_BACKEND_VERSION 12
 
 /* docs/architecture.md lists what else the core assumes of devices. */
 #define ADSM_MAX_DEVICES 8
@@ -57,6 +57,7 @@ struct adsm_device_caps {
 	bool cuda_code;		/* module_load() accepts code of CUDA devices; other drivers may crash on it */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
 	bool services;		/* kernels may call services: config.serve */
+	bool task_services;	/* tasks, too */
 	bool variables;		/* a launch gives kernels the addresses of their module's variables */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* the kind of device memory, in one word, for people */
@@ -123,6 +124,11 @@ struct adsm_backend_config {
 	 * Returns the number of bytes written to @out, or a negative errno.
 	 */
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
+	/*
+	 * A kernel prints @size bytes to the program's standard output. Called like serve. Returns 0 or a negative
+	 * errno. NULL: kernels cannot do this.
+	 */
+	int (*output)(const char *text, size_t size);
 };
 
 enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST, ADSM_LAUNCH_LOCAL };

@@ -71,6 +71,11 @@ struct adsm_kernel_services {
 	long (*next)(unsigned counter, long chunk);
 	__UINT64_TYPE__ (*alloc)(__SIZE_TYPE__ size);	/* returns an address; 0: there is not enough memory */
 	void (*free)(__UINT64_TYPE__ address);
+	/*
+	 * printf() of CUDA C: as print, but the program's standard output gets the text when the program synchronizes,
+	 * and no newline is added. Older devices do not have it.
+	 */
+	int (*output)(const char *format, const struct adsm_kernel_print *args);
 };
 
 /* The functions of the device. adsmcc recognizes kernels that may use services by this name. */
@@ -98,6 +103,15 @@ ADSM_SERVICES_FUNCTION_ int adsm_services_print(const char *format, const struct
 	const struct adsm_kernel_services *services = ADSM_SERVICES_;
 
 	return services ? services->print(format, args) : ADSM_NO_SERVICES_;
+}
+
+ADSM_SERVICES_FUNCTION_ int adsm_services_output(const char *format, const struct adsm_kernel_print *args)
+{
+	const struct adsm_kernel_services *services = ADSM_SERVICES_;
+
+	if (services && services->size <= __builtin_offsetof(struct adsm_kernel_services, output))
+		return services->print(format, args);
+	return services ? services->output(format, args) : ADSM_NO_SERVICES_;
 }
 
 ADSM_SERVICES_FUNCTION_ long adsm_services_next(unsigned counter, long chunk)

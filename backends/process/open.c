@@ -43,6 +43,7 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 	device->memory = config->alias_base;
 	device->when_lost = config->lost;
 	device->serve = config->serve;
+	device->output = config->output;
 	ret = device->base.caps.unified ? 0 : adsm_process_memory_create(device, &memory_fd);
 	if (ret) {
 		free(device);

@@ -180,7 +180,8 @@ static int put_conversion(struct text *text, struct input *input, const struct c
 	}
 }
 
-int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args, char *ret_text, size_t size)
+int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args, bool line, char *ret_text,
+			size_t size)
 {
 	struct input input = { bytes, bytes_size, n_args, 0 };
 	struct text text = { ret_text, size };
@@ -210,7 +211,7 @@ int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args
 		return ret;
 	if (*p || text.left <= 1)
 		return -E2BIG;
-	if (text.at > ret_text && text.at[-1] != '\n')
+	if (line && text.at > ret_text && text.at[-1] != '\n')
 		*text.at++ = '\n';
 	return (int)(text.at - ret_text);
 }

@@ -85,7 +85,9 @@ struct adsm_process_device {
 	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module needs it */
 	/* Commands it has served; reading it after the end of a launch makes the writes of services visible. */
 	_Atomic uint32_t served;
+	/* Of struct adsm_backend_config. */
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
+	int (*output)(const char *text, size_t size);
 	int pid;
 	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL if the system has no pidfds */
 	uint64_t oom_kills;		/* in this control group, when the process was started */

@@ -106,14 +106,18 @@ static int print(struct adsm_process_shadow *shadow, const struct adsm_process_c
 	/* Keeps lines of several devices apart. */
 	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_PRINT);
 	const uint64_t size = command->in_size, n_args = command->out_size;
+	const bool is_output = command->op == ADSM_COMMAND_OUTPUT;
 	int length;
 
 	if (size > sizeof(shadow->in))
 		return -E2BIG;
 	memcpy(shadow->in, bytes, size);
-	length = adsm_process_format(shadow->in, size, n_args, (char *)shadow->out, sizeof(shadow->out));
+	length = adsm_process_format(shadow->in, size, n_args, !is_output, (char *)shadow->out, sizeof(shadow->out));
 	if (length <= 0)
 		return length;
+	if (is_output)
+		return shadow->device->output ? shadow->device->output((const char *)shadow->out, (size_t)length) :
+			-ENOTSUP;
 	adsm_mutex_lock(&mutex);
 	adsm_os_write(2, shadow->out, (size_t)length);
 	adsm_mutex_unlock(&mutex);
@@ -155,6 +159,7 @@ static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_comma
 		command->result = serve(shadow, command, bytes);
 		break;
 	case ADSM_COMMAND_PRINT:
+	case ADSM_COMMAND_OUTPUT:
 		command->result = print(shadow, command, bytes);
 		break;
 	default:

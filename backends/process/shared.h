@@ -180,6 +180,7 @@ enum adsm_process_command_op {
 	ADSM_COMMAND_SERVICE,		/* name, in_size, out_size; its bytes: the input, then the output */
 	/* in_size: its bytes, which are arguments, format and strings; out_size: number of arguments. */
 	ADSM_COMMAND_PRINT,
+	ADSM_COMMAND_OUTPUT,		/* the same, for the program's standard output */
 	ADSM_COMMAND_TAKE,		/* in_size bytes of the device's memory; -ENOMEM if fewer are left */
 	ADSM_COMMAND_GIVE,		/* give in_size bytes back */
 };
@@ -268,7 +269,8 @@ struct adsm_process_reply {
 	uint32_t version;
 	int32_t error;			/* 0 or a negative errno */
 	uint32_t index;
-	uint32_t atomics;		/* a kernel: it may do atomics on device memory, according to its module */
+	/* A kernel, according to its module: it may do atomics on device memory; it may call services. */
+	uint32_t atomics, services;
 	char text[ADSM_PROCESS_TEXT];	/* after an error: what failed, or "" */
 };
 

@@ -43,8 +43,10 @@ int adsmInit(void)
 int adsmShutdown(void)
 {
 	ADSM_TELLS;
+	const int error = ADSM_TOLD(adsm_stop());
 
-	return ADSM_TOLD(adsm_stop());
+	adsm_printed_show();
+	return error;
 }
 
 int adsmOption(const char *name, const char *value)
@@ -143,7 +145,10 @@ int adsmFree(void *p)
 	int error = p ? adsm_start() : 0;
 
 	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL));
+	if (p && !error)
+		error = adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL);
+	adsm_printed_show();
+	return ADSM_TOLD(error);
 }
 
 uint64_t adsmSafe(const void *p)
@@ -304,7 +309,7 @@ int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, ads
 
 int adsmEventWait(adsmEvent event)
 {
-	return ADSM_AFTER_START(adsm_event_wait(event));
+	return ADSM_AFTER_LOOK_BACK(adsm_event_wait(event));
 }
 
 /* ---- looking inside */

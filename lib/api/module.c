@@ -191,7 +191,10 @@ int adsmModuleUnload(adsmModule *module)
 	error = adsm_later_leave(module);
 	if (!error && adsm_module_is_live(module))
 		adsm_variables_free(module);
-	return ADSM_TOLD(error ? error : adsm_module_unload(module));
+	if (!error)
+		error = adsm_module_unload(module);
+	adsm_printed_show();
+	return ADSM_TOLD(error);
 }
 
 adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
@@ -269,6 +272,7 @@ int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg 
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
+	adsm_printed_show();
 	if (!error && has_said_why_null(kernel))
 		return -EINVAL;
 	return ADSM_TOLD(error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0)));

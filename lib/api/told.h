@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "run/io.h"
+#include "run/printed.h"
 #include "start/start.h"
 
 /* Write ADSM_TELLS at the beginning of a public function, and return ADSM_TOLD(error), whose value is @error. */
@@ -21,13 +22,18 @@
 								\
 		ADSM_TOLD(error_ ? error_ : (call));		\
 	})
-/* The same; it first ends an earlier call that the thread has left by a jump. */
+/*
+ * The same. It first ends an earlier call that the thread has left by a jump, and at the end it writes what kernels
+ * have printed.
+ */
 #define ADSM_AFTER_LOOK_BACK(call) ({				\
 		ADSM_TELLS;					\
-		const int error_ = adsm_start();		\
+		int error_ = adsm_start();			\
 								\
 		adsm_io_look_back(ADSM_STACK());		\
-		ADSM_TOLD(error_ ? error_ : (call));		\
+		error_ = ADSM_TOLD(error_ ? error_ : (call));	\
+		adsm_printed_show();				\
+		error_;						\
 	})
 
 static inline int adsm_told(unsigned said, const char *function, int error)

@@ -25,7 +25,10 @@ static unsigned ptx_print_size(const char *modifiers, const char *end)
 	return 4;
 }
 
-/* vprintf(): the arguments lie one after the other, each at a multiple of its size. */
+/*
+ * vprintf(): the arguments lie one after the other, each at a multiple of its size. Returns their number; -1: there is
+ * no format; -2: the text cannot be printed.
+ */
 static int ptx_print(const struct ptx_block *block, uint32_t thread, const char *format, const char *arguments)
 {
 	struct adsm_kernel_print list[PTX_PRINT_ARGS + 1];
@@ -34,6 +37,8 @@ static int ptx_print(const struct ptx_block *block, uint32_t thread, const char 
 
 	(void)block;
 	(void)thread;
+	if (!format)
+		return -1;
 	for (const char *p = format; *p && n < PTX_PRINT_ARGS; p++) {
 		const char *start = p + 1;
 		unsigned size;
@@ -63,7 +68,7 @@ static int ptx_print(const struct ptx_block *block, uint32_t thread, const char 
 		at += size;
 	}
 	list[n] = (struct adsm_kernel_print){ 0, 0 };
-	return adsm_services_print(format, list);
+	return adsm_services_output(format, list) < 0 ? -2 : (int)n;
 }
 
 static void *ptx_allocate(const struct ptx_block *block, uint64_t size)

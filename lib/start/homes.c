@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/objects.h"
 #include "observe/observe.h"
+#include "run/printed.h"
 #include "once/make.h"
 #include "run/fault.h"
 #include "run/helpers.h"
@@ -52,6 +53,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 		.leave_arena = adsm_arena_leave,
 		.lost = adsm_once_device_lost,
 		.serve = adsm_service_run,
+		.output = adsm_printed_add,
 	};
 	struct adsm_home *home = &adsm_homes[adsm_n_homes];
 	struct adsm_device *device;

@@ -26,6 +26,7 @@
 #include "run/kernel.h"
 #include "run/later.h"
 #include "run/peers.h"
+#include "run/printed.h"
 #include "run/wait.h"
 #include "start/homes.h"
 
@@ -33,6 +34,7 @@ static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT(ADSM_RANK_START);
 
 static void report_at_exit(void)
 {
+	adsm_printed_show();
 	if (!adsm_started())
 		return;
 	if (adsm_observes(~0u))

@@ -51,7 +51,7 @@ static int format(uint64_t n_args, size_t size, size_t room)
 		fill(bytes, size);
 	else
 		memset(bytes, 0, size);
-	ret = adsm_process_format(bytes, size, n_args, text, room);
+	ret = adsm_process_format(bytes, size, n_args, true, text, room);
 	CHECKF(ret == -EINVAL || ret == -E2BIG || (ret >= 0 && (size_t)ret <= room), "%d", ret);
 	if (ret > 0)
 		CHECK_EQ(text[ret - 1], '\n');

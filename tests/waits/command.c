@@ -34,7 +34,7 @@ void adsm_os_signals_raised(void)
 }
 
 /* No kernel prints. */
-int adsm_process_format(const uint8_t *bytes, size_t size, uint64_t n_args, char *ret_text, size_t room)
+int adsm_process_format(const uint8_t *bytes, size_t size, uint64_t n_args, bool line, char *ret_text, size_t room)
 {
 	return 0;
 }

@@ -163,7 +163,7 @@ static size_t pack(uint8_t *bytes, const char *format, const struct adsm_kernel_
 	return at;
 }
 
-static int print(const char *format, const struct adsm_kernel_print *args)
+static int give_text(enum adsm_process_command_op op, const char *format, const struct adsm_kernel_print *args)
 {
 	struct adsm_process_command *command;
 	size_t n = 0, size;
@@ -178,9 +178,19 @@ static int print(const char *format, const struct adsm_kernel_print *args)
 	command = begin_command(&bytes);
 	size = pack(bytes, format, args, n);
 	if (size)
-		ret = run_command(command, ADSM_COMMAND_PRINT, size, n);
+		ret = run_command(command, op, size, n);
 	end_command(command);
 	return ret;
+}
+
+static int print(const char *format, const struct adsm_kernel_print *args)
+{
+	return give_text(ADSM_COMMAND_PRINT, format, args);
+}
+
+static int output(const char *format, const struct adsm_kernel_print *args)
+{
+	return give_text(ADSM_COMMAND_OUTPUT, format, args);
 }
 
 /* ---- requests that the device serves itself */
@@ -250,6 +260,7 @@ const struct adsm_kernel_services adsm_services_here = {
 	.next = next,
 	.alloc = alloc,
 	.free = give_back,
+	.output = output,
 };
 
 /* ---- launches */
