@@ -28,7 +28,7 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* in options.c
 #define ADSM_BACKEND_NAMES "cuda, opencl, cpu, cluster, scratchpad"
 /* For error messages: the backends whose devices support tasks (caps.max_workers), and services (caps.services). */
 #define ADSM_BACKENDS_WITH_TASKS "'cpu', 'scratchpad', and 'cluster' with ADSM_CLUSTER_NODE=scratchpad"
-#define ADSM_BACKENDS_WITH_SERVICES "'cpu', 'scratchpad'"
+#define ADSM_BACKENDS_WITH_SERVICES "'cpu', 'scratchpad', and 'cluster' for kernels that are not tasks"
 #define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_translate_rows, adsm_cluster_rows, adsm_scratchpad_rows, \
 	adsm_store_rows, adsm_opencl_rows, adsm_cuda_rows
 

@@ -35,7 +35,8 @@ extern "C" {
  *	if (ADSM_SERVICE("square", &n, sizeof(n), &m, sizeof(m)) == sizeof(m))
  *		a[0] = m;
  *
- * The devices of the backends cpu and scratchpad support services. The conventions of adsm.h hold.
+ * The devices of the backends cpu and scratchpad support services, and those of cluster in kernels that are no tasks:
+ * node 0 runs such a kernel alone. The conventions of adsm.h hold.
  */
 
 #define ADSM_SERVICE_NAME_MAX 63	/* maximum number of characters of a name */

@@ -80,13 +80,13 @@ static int check(struct adsm_process_device *device, const void *image, size_t s
 
 /* ---- kernels that only node 0 runs */
 
-static void on_found(struct adsm_process_device *device, const char *kernel, bool atomics)
+static void on_found(struct adsm_process_device *device, const char *kernel, bool atomics, bool services)
 {
 	static char told[TOLD_MAX][ADSM_PROCESS_NAME];
 	static unsigned n_told;
 	const unsigned nodes = adsm_cluster_options.nodes;
 
-	if (!atomics || nodes == 1)
+	if ((!atomics && !services) || nodes == 1)
 		return;
 	/* Warn once, even if the module is loaded again. */
 	for (unsigned i = 0; i < n_told; i++) {
@@ -96,9 +96,14 @@ static void on_found(struct adsm_process_device *device, const char *kernel, boo
 	if (!adsm_may_advise() || n_told == TOLD_MAX)
 		return;
 	strcpy(told[n_told++], kernel);
-	adsm_warn("kernel '%s' may do atomics on objects, so node 0 runs it alone while the other nodes (%u) are idle; "
-		  "all nodes run it if it does atomics on an ADSM_SHARED array, and another kernel adds up the results "
-		  "(`adsm-info MODULE` lists such kernels)", kernel, nodes - 1);
+	if (atomics)
+		adsm_warn("kernel '%s' may do atomics on objects, or rely on the order of accesses to them, so node 0 "
+			  "runs it alone while the other nodes (%u) are idle; all nodes run it if it does atomics on "
+			  "an ADSM_SHARED array, and another kernel adds up the results (`adsm-info MODULE` lists "
+			  "such kernels)", kernel, nodes - 1);
+	else
+		adsm_warn("kernel '%s' may print, allocate memory or call other services, so node 0 runs it alone "
+			  "while the other nodes (%u) are idle", kernel, nodes - 1);
 }
 
 /* ---- programs */
@@ -229,6 +234,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 		.survives = true,
 		.once = true,
 		.variables = true,
+		.services = true,
 		.memory_size = adsm_cluster_options.memory_size,
 		/* A preliminary value, which node 0 gets, too. describe_nodes() sets the sum of all nodes. */
 		.compute_units = adsm_cluster_options.threads ? adsm_cluster_options.threads : adsm_os_n_cpus(),

@@ -133,8 +133,9 @@ static void say_causes(char *text, size_t size, const struct adsm_kernel_costs *
 	const uint64_t work = work_of(costs) / costs->calls, whole = costs->kernel_ns / costs->calls;
 
 	if (v[ADSM_CLUSTER_ALONE])
-		adsm_append(text, size, "; node 0 ran %lu of %lu calls alone, because of atomics on objects: all nodes "
-			    "run it if it does atomics on an ADSM_SHARED array", v[ADSM_CLUSTER_ALONE], costs->calls);
+		adsm_append(text, size, "; node 0 ran %lu of %lu calls alone, because of atomics on objects or "
+			    "services: all nodes run it if it does atomics on an ADSM_SHARED array, and calls no "
+			    "services", v[ADSM_CLUSTER_ALONE], costs->calls);
 	else if (v[ADSM_CLUSTER_IDLE])
 		adsm_append(text, size, "; %lu times in %lu calls a node had no block: use larger grids of smaller "
 			    "blocks", v[ADSM_CLUSTER_IDLE], costs->calls);

@@ -47,7 +47,7 @@ struct adsm_cluster_node {
 	X(MESSAGES, messages, "messages that contain only pages, or requests for pages") \
 	X(BYTES, bytes, "bytes of these messages, and of pages in other messages") \
 	X(IDLE, nodes_idle, "nodes that had no block, counted once for each call") \
-	X(ALONE, calls_alone, "calls that node 0 ran alone, because of atomics") \
+	X(ALONE, calls_alone, "calls that node 0 ran alone, because of atomics, ordered accesses or services") \
 	X(WORK_NS, work_ns, "time that nodes ran blocks, added up") \
 	X(FETCH_NS, fetch_ns, "of work_ns: time that the threads of a node waited for pages, on average") \
 	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after the kernel, added up") \

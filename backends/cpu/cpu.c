@@ -50,6 +50,7 @@ static void describe(struct adsm_process_device *process, int index)
 		.once = true,
 		.variables = true,
 		.services = true,
+		.task_services = true,
 		.memory_size = adsm_cpu_options.memory_size,
 		.compute_units = adsm_cpu_options.threads ? adsm_cpu_options.threads : adsm_os_n_cpus(),
 		.max_pending = ADSM_PROCESS_SLOTS,

@@ -255,7 +255,7 @@ int adsm_process_kernel_get(struct adsm_code *base, const char *name, struct ads
 	entry->next = code->entries;
 	code->entries = entry;
 	if (device->kind->found)
-		device->kind->found(device, name, reply.atomics);
+		device->kind->found(device, name, reply.atomics, reply.services);
 	adsm_mutex_unlock(&device->request_lock);
 	*ret_entry = &entry->base;
 	return 0;

@@ -48,9 +48,11 @@ struct adsm_process_kind {
 	 * accepted.
 	 */
 	int (*check)(struct adsm_process_device *device, const void *image, size_t size);
-	/* Called under request_lock when a kernel was looked up. @atomics: may it do atomics on device memory? May be
-	 * NULL. */
-	void (*found)(struct adsm_process_device *device, const char *kernel, bool atomics);
+	/*
+	 * Called under request_lock when a kernel was looked up. @atomics: may it do atomics on device memory?
+	 * @services: may it call services? May be NULL.
+	 */
+	void (*found)(struct adsm_process_device *device, const char *kernel, bool atomics, bool services);
 	/* Called when device memory is allocated, freed or written; @offset is from the arena's start. Each may be
 	 * NULL. written() is called when the bytes are there and before the event completes; also in the fault
 	 * handler. */

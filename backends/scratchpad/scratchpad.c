@@ -80,6 +80,7 @@ static void describe(struct scratchpad_device *device, const struct adsm_scratch
 		.signal_safe = true,
 		.survives = true,
 		.services = true,
+		.task_services = true,
 		.memory_size = adsm_scratchpad_options.memory_size,
 		.compute_units = adsm_scratchpad_options.cores ? adsm_scratchpad_options.cores : adsm_os_n_cpus(),
 		.max_pending = ADSM_PROCESS_SLOTS,

@@ -399,7 +399,7 @@ bool adsm_module_variables(const void *image, size_t size, char *ret_names, size
 	return *ret_names;
 }
 
-bool adsm_module_services(const void *image, size_t size)
+bool adsm_module_services(const void *image, size_t size, const char *kernel)
 {
 	struct adsm_module_info *info;
 	bool services = false;
@@ -407,7 +407,8 @@ bool adsm_module_services(const void *image, size_t size)
 	if (adsm_module_info_create(image, size, &info))
 		return false;
 	for (size_t i = 0; i < info->n_kernels; i++)
-		services = services || info->kernels[i].services;
+		if (!kernel || !strcmp(info->kernels[i].name, kernel))
+			services = services || info->kernels[i].services;
 	adsm_module_info_destroy(info);
 	return services;
 }

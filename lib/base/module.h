@@ -64,8 +64,8 @@ long adsm_module_find(const struct adsm_module_info *info, const char *name);
 /* Does a module have variables that its kernels may change? @ret_names: their names, "a, b". */
 bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size);
 
-/* Does a module have a kernel that may call services? */
-bool adsm_module_services(const void *image, size_t size);
+/* May a kernel of a module call services? NULL: any of them. */
+bool adsm_module_services(const void *image, size_t size, const char *kernel);
 
 /* The parameters of a kernel that are write-once objects, as bits; 0: none is known. @ret_sets: those whose units the
  * kernel may set. */

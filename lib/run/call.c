@@ -70,11 +70,14 @@ static int check_task(const struct adsm_kernel_info *info, const struct adsm_hom
 
 static int check_services(const struct adsm_kernel_info *info, const struct adsm_home *home)
 {
-	if (!info->services || home->device->caps.services)
+	const struct adsm_device_caps *caps = &home->device->caps;
+
+	if (!info->services || (info->task ? caps->task_services : caps->services))
 		return 0;
-	return adsm_fail(-ENOTSUP, "kernel '%s' calls services (ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC), but "
-			 "device %d of the backend '%s' does not support them; backends that do: "
-			 ADSM_BACKENDS_WITH_SERVICES, info->name, home->index, home->device->backend->name);
+	return adsm_fail(-ENOTSUP, "kernel '%s' calls services (ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC; "
+			 "printf(), assert(), malloc() of CUDA C), but device %d of the backend '%s' does not support "
+			 "them%s; backends that do: " ADSM_BACKENDS_WITH_SERVICES, info->name, home->index,
+			 home->device->backend->name, caps->services ? " in tasks" : "");
 }
 
 int adsm_call_check(const struct adsm_kernel_info *info, const struct adsm_home *home, adsmDim grid, adsmDim block,

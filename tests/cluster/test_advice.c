@@ -74,13 +74,13 @@ int main(void)
 	c.values[ADSM_CLUSTER_IDLE] = 4;
 	check(&c, BEGIN "; 4 times in 3 calls a node had no block: use larger grids of smaller blocks");
 	c.values[ADSM_CLUSTER_ALONE] = 2;
-	check(&c, BEGIN "; node 0 ran 2 of 3 calls alone, because of atomics on objects: all nodes run it if it does "
-	      "atomics on an ADSM_SHARED array");
+	check(&c, BEGIN "; node 0 ran 2 of 3 calls alone, because of atomics on objects or services: all nodes run "
+	      "it if it does atomics on an ADSM_SHARED array, and calls no services");
 	c = costs(30, 33, 30, 90);
 	c.values[ADSM_CLUSTER_ALONE] = 30;
-	check(&c, BEGIN "; node 0 ran 30 of 30 calls alone, because of atomics on objects: all nodes run it if it does "
-	      "atomics on an ADSM_SHARED array; a call takes 1.1 ms, but one node would work only 1.0 ms: use fewer "
-	      "nodes");
+	check(&c, BEGIN "; node 0 ran 30 of 30 calls alone, because of atomics on objects or services: all nodes run "
+	      "it if it does atomics on an ADSM_SHARED array, and calls no services; a call takes 1.1 ms, but one node "
+	      "would work only 1.0 ms: use fewer nodes");
 
 	/* Waits for pages are no work. */
 	c = costs(3, 27, 50, 70);

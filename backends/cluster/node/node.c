@@ -18,6 +18,7 @@
 #include "options.h"
 #include "process/device/code.h"
 #include "process/device/crash.h"
+#include "process/device/handler.h"
 #include "process/device/once.h"
 #include "process/device/serve.h"
 #include "cluster/node/task/task.h"
@@ -292,14 +293,19 @@ static void run_launch(uint64_t done)
 	struct adsm_node_work work = {
 		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
 			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes,
-			    /* Atomics of two nodes on one word would not be added up: node 0 runs such kernels
-			     * alone. */
-			    .alone = adsm_code_atomics(slot->kernel), .counted = slot->counted },
+			    /*
+			     * Atomics of two nodes on one word would not be added up: node 0 runs such kernels alone.
+			     * It alone has the application's memory for commands, too.
+			     */
+			    .alone = adsm_code_atomics(slot->kernel) || adsm_code_services(slot->kernel),
+			    .counted = slot->counted },
 		.arg_offset = slot->arg_offset,
 		.args = slot->in_area ? node.shared->areas[i] : slot->args,
 	};
 	const bool onces = adsm_code_onces(slot->kernel);
 	struct adsm_node_counts counts;
+	char failure[ADSM_PROCESS_TEXT];
+	int error;
 
 	memcpy(work.launch.grid, slot->grid, sizeof(slot->grid));
 	memcpy(work.launch.block, slot->block, sizeof(slot->block));
@@ -309,8 +315,18 @@ static void run_launch(uint64_t done)
 	slot->start_ns = adsm_os_now_ns();
 	if (onces)
 		expect_units(slot->name, &work.launch);
+	adsm_handler_begin(slot->name);
 	adsm_node_run(&work, &node.before, &counts);
 	slot->status = onces ? adsm_units_end(node.shared->failures[i]) : 0;
+	error = adsm_handler_end(failure);
+	if (!error && work.launch.alone) {
+		error = adsm_pool_result();
+		strcpy(failure, adsm_pool_failure());
+	}
+	if (error && !slot->status) {
+		strcpy(node.shared->failures[i], failure);
+		slot->status = error;
+	}
 	slot->end_ns = adsm_os_now_ns();
 	write_costs(i, done + 1, &work.launch, &counts);
 }
@@ -392,6 +408,7 @@ static int hello(const struct adsm_process_request *request, int memory_fd, stru
 	set_place(shared->crash.place, sizeof(shared->crash.place), 0);
 	adsm_crashes_start(shared);
 	adsm_units_start(shared->crash.place, shared, restore, set_place);
+	adsm_handler_start(shared);
 	node.shared = shared;
 	adsm_comm.failed = say_end;
 	atomic_store(&node.cluster->heard_ns, adsm_os_now_ns());
@@ -443,6 +460,7 @@ static int hello_alone(const struct adsm_process_request *request, int memory_fd
 	int ret = adsm_os_map((void *)adsm_node_words.base, adsm_node_words.size, memory_fd, 0, ADSM_PROT_RW, &p);
 
 	adsm_device_once_start(memory_fd, adsm_node_words.base, shared);
+	adsm_handler_start(shared);
 	atomic_store(heard_ns, adsm_os_now_ns());
 	if (!ret)
 		ret = adsm_os_thread_start(&beats, "adsm-beat", beat_alone, heard_ns);

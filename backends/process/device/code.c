@@ -22,7 +22,7 @@ struct kernel {
 	_Atomic(void *) step;		/* an adsm_kernel_step; NULL: blocks run to their end */
 	uint32_t module;
 	char name[ADSM_PROCESS_NAME];
-	atomic_bool task, atomics;
+	atomic_bool task, atomics, services;
 	_Atomic uint32_t onces, sets;	/* a bit for each parameter: is a write-once object; its units may be set */
 	_Atomic uint64_t block_ns;	/* how long a block took in the last launch */
 };
@@ -130,10 +130,12 @@ static void read_module(int fd, const char *name, struct kernel *kernel)
 	void *image;
 
 	kernel->atomics = true;
+	kernel->services = false;
 	kernel->onces = kernel->sets = 0;
 	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
 		return;
 	kernel->atomics = adsm_module_atomics(image, (size_t)size, name);
+	kernel->services = adsm_module_services(image, (size_t)size, name);
 	kernel->onces = adsm_module_onces(image, (size_t)size, name, &sets);
 	kernel->sets = sets;
 	adsm_os_unmap(image, (size_t)size);
@@ -183,6 +185,11 @@ void *adsm_code_find(uint32_t module, const char *symbol)
 bool adsm_code_atomics(uint32_t kernel)
 {
 	return kernels[kernel].atomics;
+}
+
+bool adsm_code_services(uint32_t kernel)
+{
+	return kernels[kernel].services;
 }
 
 bool adsm_code_is_task(uint32_t kernel)

@@ -19,6 +19,8 @@ int adsm_code_unload(uint32_t index);
 int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index);
 /* According to its module, may the kernel do atomics on device memory? */
 bool adsm_code_atomics(uint32_t kernel);
+/* According to its module, may the kernel call services? */
+bool adsm_code_services(uint32_t kernel);
 /* Is the kernel a task? */
 bool adsm_code_is_task(uint32_t kernel);
 /* Does the kernel have parameters that are write-once objects? */

@@ -97,6 +97,7 @@ int adsm_serve_answer(const struct adsm_process_request *request, const int *fds
 	case ADSM_PROCESS_KERNEL:
 		ret = adsm_code_kernel(request->index, request->name, &reply->index);
 		reply->atomics = !ret && adsm_code_atomics(reply->index);
+		reply->services = !ret && adsm_code_services(reply->index);
 		return ret;
 	case ADSM_PROCESS_ONCE_TABLE:
 	case ADSM_PROCESS_ONCE_MAP:
