@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * run.c - kernels in CUDA C on a device of the library, compared with C: run THEME MODULE [KERNEL]... All cases of a
- * theme (kernels/cases.h), or those of the named kernels.
+ * theme (kernels/cases.h), or those of the named kernels. Several themes: run all THEME MODULE [THEME MODULE]...
  */
 #include <adsm.h>
 #include <errno.h>
@@ -156,17 +156,26 @@ static bool is_chosen(const char *kernel, char **names)
 	return false;
 }
 
-int main(int argc, char **argv)
+static void run_theme(const char *theme, const char *file, char **names)
 {
-	adsmModule *module;
+	adsmModule *module = adsmModuleLoad(file);
 
-	CHECK(argc >= 3);
-	module = adsmModuleLoad(argv[2]);
 	CHECK(module);
 	for (size_t i = 0; i < sizeof(themes) / sizeof(themes[0]); i++)
-		for (const struct cuda_case *c = themes[i].cases; !strcmp(themes[i].name, argv[1]) && c->kernel; c++)
-			if (is_chosen(c->kernel, argv + 3))
+		for (const struct cuda_case *c = themes[i].cases; !strcmp(themes[i].name, theme) && c->kernel; c++)
+			if (is_chosen(c->kernel, names))
 				run(c, module);
 	CHECK_OK(adsmModuleUnload(module));
+}
+
+int main(int argc, char **argv)
+{
+	char *every[] = { NULL };
+
+	CHECK(argc >= 3);
+	if (strcmp(argv[1], "all") != 0)
+		run_theme(argv[1], argv[2], argv + 3);
+	for (int i = 2; !strcmp(argv[1], "all") && i + 1 < argc; i += 2)
+		run_theme(argv[i], argv[i + 1], every);
 	return 0;
 }
