@@ -25,7 +25,9 @@ static int list(void)
 		printf("%-13s%s; sizes:", pb_benches[i]->name, pb_benches[i]->about);
 		for (const char *const *size = pb_benches[i]->sizes; *size; size++)
 			printf(" %s", *size);
-		for (int j = PB_EXPLICIT + 1, n = 0; j < PB_N_VARIANTS; j++)
+		if (pb_benches[i]->variants[PB_CUDA_C])
+			printf("; also in CUDA C");
+		for (int j = PB_CUDA_C + 1, n = 0; j < PB_N_VARIANTS; j++)
 			if (pb_benches[i]->variants[j])
 				printf("%s%s", n++ ? " " : "; rivals: ", pb_variant_names[j]);
 		if (pb_benches[i]->inputs)

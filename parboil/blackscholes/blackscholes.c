@@ -117,5 +117,6 @@ const struct pb_bench blackscholes_bench = {
 	.about = "prices of options",
 	.sizes = size_names,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = blackscholes_adsm, [PB_EXPLICIT] = blackscholes_explicit },
+	.variants = { [PB_ADSM] = blackscholes_adsm, [PB_EXPLICIT] = blackscholes_explicit,
+		      PB_IN_CUDA_C(blackscholes_adsm) },
 };

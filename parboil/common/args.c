@@ -29,7 +29,7 @@ static const struct {
 	size_t offset;			/* of its value in struct pb_args */
 } options[] = {
 	{ "--size", ON(PB_RUN) | ON(PB_GENERATE) | ON(PB_TABLE3) | MEASURES, offsetof(struct pb_args, size) },
-	{ "--variant", ON(PB_RUN), offsetof(struct pb_args, variant) },
+	{ "--variant", ON(PB_RUN) | ON(PB_TABLE3), offsetof(struct pb_args, variant) },
 	{ "--protocol", ON(PB_RUN), offsetof(struct pb_args, protocol) },
 	{ "--block-size", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, block_size) },
 	{ "--rolling-size", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, rolling_size) },

@@ -72,6 +72,18 @@ adsmKernel *pb_kernel(struct pb_run *run, const char *name)
 	return kernel;
 }
 
+void *pb_variable(struct pb_run *run, const char *name, size_t size)
+{
+	size_t found;
+	void *p = adsmModuleGlobal(run->module, ADSM_DEVICE_CURRENT, name, &found);
+
+	if (!p)
+		pb_die("%s", adsmLastError());
+	if (found != size)
+		pb_die("the variable %s has %zu bytes, not %zu", name, found, size);
+	return p;
+}
+
 FILE *pb_open(const char *path, const char *mode)
 {
 	FILE *file = fopen(path, mode);

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Those behind PB_EXPLICIT do without the library: in plain OpenCL, with buffers and with shared virtual memory; on
- * CUDA's driver, with the kinds of memory that it has (cuda.h). */
-enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_OPENCL, PB_SVM, PB_CUDA, PB_CUDA_PINNED, PB_CUDA_PINNED_COLD,
+/* PB_CUDA_C: as PB_ADSM, with kernels in CUDA C. Those behind it do without the library: in plain OpenCL, with buffers
+ * and with shared virtual memory; on CUDA's driver, with the kinds of memory that it has (cuda.h). */
+enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_CUDA_C, PB_OPENCL, PB_SVM, PB_CUDA, PB_CUDA_PINNED, PB_CUDA_PINNED_COLD,
 		  PB_CUDA_PIPELINE, PB_MANAGED, PB_MANAGED_PREFETCH, PB_ZEROCOPY, PB_N_VARIANTS };
 
 /* What one run of a variant came to. */
@@ -60,6 +60,12 @@ struct pb_bench {
 	void (*variants[PB_N_VARIANTS])(struct pb_run *run);
 };
 
+/* The row of a benchmark that has kernels.cu: where the build found a clang for it. */
+#ifdef PB_HAVE_CUDA_C
+#define PB_IN_CUDA_C(function) [PB_CUDA_C] = function,
+#else
+#define PB_IN_CUDA_C(function)
+#endif
 /* The rows of a benchmark that has opencl.c, svm.c and cuda.c: the first two where the build found OpenCL. */
 #ifdef PB_HAVE_OPENCL
 #define PB_RIVALS(bench) [PB_OPENCL] = bench##_opencl, [PB_SVM] = bench##_svm, PB_CUDA_RIVALS(bench)
@@ -79,6 +85,8 @@ void *pb_host_alloc(size_t size);	/* malloc() */
 void *pb_shared_alloc(size_t size);	/* adsmAlloc() */
 void *pb_device_alloc(size_t size);	/* adsmDeviceAlloc() */
 adsmKernel *pb_kernel(struct pb_run *run, const char *name);
+/* A variable of the benchmark's module in device memory, of that size. */
+void *pb_variable(struct pb_run *run, const char *name, size_t size);
 FILE *pb_open(const char *path, const char *mode);
 /* fread() and fwrite() of all bytes, their time counted as I/O. @path is for the message. */
 void pb_read(struct pb_run *run, FILE *in, const char *path, void *p, size_t size);

@@ -14,6 +14,7 @@
 const char *const pb_variant_names[PB_N_VARIANTS] = {
 	[PB_ADSM] = "adsm",
 	[PB_EXPLICIT] = "explicit",
+	[PB_CUDA_C] = "cuda-c",
 	[PB_OPENCL] = "opencl",
 	[PB_SVM] = "svm",
 	[PB_CUDA] = "cuda",
@@ -57,6 +58,11 @@ void pb_check_variant(const struct pb_bench *bench, enum pb_variant variant)
 	if (pb_is_opencl(variant))
 		pb_usage("the variant %s was not built, because the build found no OpenCL to link with: install it "
 			 "(Debian's ocl-icd-opencl-dev), and set up the build folder again", pb_variant_names[variant]);
+#endif
+#ifndef PB_HAVE_CUDA_C
+	if (variant == PB_CUDA_C)
+		pb_usage("the variant %s was not built, because the build found no clang 14 to 19: install it "
+			 "(Debian's clang), and set up the build folder again", pb_variant_names[variant]);
 #endif
 	pb_usage("%s has no variant %s; \"parboil list\" shows the variants of each benchmark", bench->name,
 		 pb_variant_names[variant]);
@@ -195,12 +201,12 @@ void pb_settings(char *ret_text, size_t size)
 			length += (size_t)snprintf(ret_text + length, size - length, " %s", *variable);
 }
 
-static adsmModule *load_module(const char *bench)
+static adsmModule *load_module(const char *bench, enum pb_variant variant)
 {
 	char path[PATH_MAX], name[32];
 	adsmModule *module;
 
-	snprintf(name, sizeof(name), "%s.adsm", bench);
+	snprintf(name, sizeof(name), "%s%s.adsm", bench, variant == PB_CUDA_C ? "-cuda-c" : "");
 	pb_files_beside(path, sizeof(path), name);
 	module = adsmModuleLoad(path);
 	if (!module)
@@ -237,7 +243,7 @@ static void describe(const struct pb_config *config, struct pb_setup *setup)
 	pb_check(adsmObjectInfo(p, &props));
 	pb_check(adsmFree(p));
 	snprintf(setup->protocol, sizeof(setup->protocol), "%s",
-		 config->variant == PB_ADSM ? props.protocol : "none");
+		 config->variant == PB_EXPLICIT ? "none" : props.protocol);
 	rolling.protocol = "rolling";
 	p = adsmAllocWith(1, &rolling);
 	if (!p)
@@ -258,7 +264,7 @@ void pb_job_open(struct pb_run *run, const struct pb_config *config, struct pb_s
 	}
 	pb_job_configure(config);
 	pb_check(adsmInit());
-	run->module = load_module(run->bench->name);
+	run->module = load_module(run->bench->name, config->variant);
 	describe(config, ret_setup);
 }
 

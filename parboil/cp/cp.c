@@ -250,5 +250,6 @@ const struct pb_bench cp_bench = {
 	.sizes = size_names,
 	.writes = true,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = cp_adsm, [PB_EXPLICIT] = cp_explicit, PB_CUDA_RIVALS(cp) },
+	.variants = { [PB_ADSM] = cp_adsm, [PB_EXPLICIT] = cp_explicit, PB_IN_CUDA_C(cp_cuda_c)
+		      PB_CUDA_RIVALS(cp) },
 };

@@ -9,6 +9,7 @@
 #define CP_THREADS_X 16u
 #define CP_THREADS_Y 8u
 #define CP_POINTS 8u			/* of a thread, in x; as in kernels.c */
+#define CP_MAX_ATOMS 4000		/* of a call; as in kernels.cu */
 
 /* One record of the table in constant memory; as in kernels.c. */
 struct cp_record { float x, y, dz2, q; };
@@ -33,6 +34,7 @@ extern const struct pb_bench cp_bench;
 
 void cp_adsm(struct pb_run *run);
 void cp_explicit(struct pb_run *run);
+void cp_cuda_c(struct pb_run *run);
 void cp_cuda(struct pb_run *run);
 
 /* Make the atoms. */

@@ -78,5 +78,5 @@ const struct pb_bench scan_bench = {
 	.about = "prefix sums",
 	.sizes = size_names,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = scan_adsm, [PB_EXPLICIT] = scan_explicit },
+	.variants = { [PB_ADSM] = scan_adsm, [PB_EXPLICIT] = scan_explicit, PB_IN_CUDA_C(scan_adsm) },
 };

@@ -366,5 +366,6 @@ const struct pb_bench tpacf_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = tpacf_adsm, [PB_EXPLICIT] = tpacf_explicit, PB_CUDA_RIVALS(tpacf) },
+	.variants = { [PB_ADSM] = tpacf_adsm, [PB_EXPLICIT] = tpacf_explicit, PB_IN_CUDA_C(tpacf_cuda_c)
+		      PB_CUDA_RIVALS(tpacf) },
 };

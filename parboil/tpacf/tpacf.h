@@ -33,6 +33,7 @@ extern const struct pb_bench tpacf_bench;
 
 void tpacf_adsm(struct pb_run *run);
 void tpacf_explicit(struct pb_run *run);
+void tpacf_cuda_c(struct pb_run *run);
 void tpacf_cuda(struct pb_run *run);
 
 /* Read the sets. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The pages of CUDA-For-Clusters' programs with ADSM_PAPER=1 and nothing else, as --stats has them, the results being
 right: paper.py PARBOIL; with TEST_FULL of all programs and numbers of nodes. paper.py PARBOIL large: of BlackScholes
-with as many options as in the paper."""
+with as many options as in the paper. paper.py PARBOIL cuda-c: of the programs whose kernels are in CUDA C, too."""
 import json
 import os
 import subprocess
@@ -12,6 +12,7 @@ import memory
 
 PARBOIL = sys.argv[1]
 LARGE = "large" in sys.argv[2:]
+CUDA_C = "cuda-c" in sys.argv[2:]
 FULL = LARGE or bool(os.environ.get("TEST_FULL"))
 NEEDED = 10		# GiB: four nodes with 1 GB of objects each, the program's, twins, and what it compares
 
@@ -27,6 +28,12 @@ GOLD = {
 SHORT = [("mri-fhd", 2), ("tpacf", 1)]
 # In none of these does a node read what another one wrote in a call before. Here it does, at the borders of its part.
 NEIGHBOURS = ("stencil3d", "small", 2)
+# Constant memory is an object in CUDA C, of as many pages. No kernel writes it.
+CONSTANT = {"cp": 16, "tpacf": 1, "scan": 0, "blackscholes": 0}
+if CUDA_C:
+    GOLD = {name: (pages + CONSTANT[name], modified, nodes) for name, (pages, modified, nodes) in GOLD.items()
+            if name in CONSTANT}
+    SHORT = [("tpacf", 1), ("tpacf", 2)]
 if LARGE:
     GOLD = {"blackscholes": (244145, 97658, {1: (97658, 0, 97658), 2: (97656, 2, 97660), 4: (97652, 6, 97664)})}
 
@@ -38,8 +45,8 @@ def kernel_of(program, size, nodes, **options):
         env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1",
                 "ADSM_CLUSTER_TIMEOUT": "200", "ADSM_PAPER": "1", **options,
                 "ADSM_STATS": f"json:{folder}/stats"}
-        done = subprocess.run([PARBOIL, "run", program, "--size", size], env=env,
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([PARBOIL, "run", program, "--size", size, "--variant", "cuda-c" if CUDA_C else "adsm"],
+                              env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done
         with open(f"{folder}/stats", encoding="utf-8") as file:
             kernels = json.load(file)["kernels"]
@@ -49,7 +56,7 @@ def kernel_of(program, size, nodes, **options):
 
 if LARGE:
     memory.need(NEEDED)
-else:
+elif not CUDA_C:
     assert kernel_of(*NEIGHBOURS)["calls"] > 1
 for name, (pages, modified, by_nodes) in GOLD.items():
     for n, (single, multi, faults) in by_nodes.items():
