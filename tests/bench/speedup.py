@@ -2,8 +2,8 @@
 """speedup.py BUILD OUT [SIZE]: the six programs of CUDA-For-Clusters on clusters of 1 to 1024 nodes, in virtual time.
 They run once, on a node that records them (cluster_record.c; SIZE is parboil's, cfc-paper where it is not said);
 cluster_model.c makes clusters of that: OUT/speedup.csv. OUT/speedup.* is drawn as the paper's Figure 3, OUT/scaling.*
-to 1024 nodes, and a table is printed. SIZE "speedup" and "speedup-long" are tests: programs run at cfc, and their
-counts are checked."""
+to 1024 nodes, OUT/speedup-cuda-c.* beside the same programs with kernels in CUDA C, and a table is printed. SIZE
+"speedup" and "speedup-long" are tests: programs run at cfc, and their counts are checked."""
 import csv
 import os
 import platform
@@ -15,6 +15,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
 SIZE = sys.argv[3] if len(sys.argv) > 3 else "cfc-paper"
 PROGRAMS = ["cp", "mri-fhd", "mri-q", "tpacf", "scan", "blackscholes"]
+# Programs that have their kernels in CUDA C, too; so they are called in the records.
+CUDA_C = ["cp", "tpacf", "scan", "blackscholes"]
+IN_CUDA_C = "-cuda-c"
 # What the paper repeats; the benchmark's record has it once.
 TIMES = {"cfc-paper": {"mri-fhd": 40, "mri-q": 40}, "cfc": {"mri-fhd": 40, "mri-q": 40, "blackscholes": 10}}
 # Pages written by one node and by several, and write faults, by the number of nodes: the prototype's, by the paper.
@@ -29,14 +32,31 @@ COUNTS = {
 TESTS = {"speedup": ["tpacf"], "speedup-long": list(COUNTS)}
 
 
+def brief(program):
+    return program.removesuffix(IN_CUDA_C)
+
+
+def with_cuda_c(programs):
+    """The same, and those of them in CUDA C, if the build found a clang."""
+    known = subprocess.run([os.path.join(BUILD, "parboil/parboil"), "list"], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout
+    if "; also in CUDA C" not in known:
+        print("the build found no clang 14 to 19 (Debian package clang), so there are no kernels in CUDA C",
+              file=sys.stderr)
+        return programs
+    return programs + [program + IN_CUDA_C for program in programs if program in CUDA_C]
+
+
 def record(program, size):
     """The file with what its blocks do."""
     path = os.path.join(OUT, program + ".record")
     environment = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES="1", ADSM_CLUSTER_LAUNCH="env %p",
                        ADSM_CLUSTER_PROGRAM=os.path.join(BUILD, "tests/bench/bench-cluster-record"), BENCH_RECORD=path)
     environment.pop("ADSM_CLUSTER_HOSTS", None)
-    run = subprocess.run([os.path.join(BUILD, "parboil/parboil"), "run", program, "--size", size], env=environment,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    variant = "cuda-c" if program.endswith(IN_CUDA_C) else "adsm"
+    run = subprocess.run([os.path.join(BUILD, "parboil/parboil"), "run", brief(program), "--size", size, "--variant",
+                          variant], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         check=False)
     if run.returncode:
         sys.exit(f"{program}: status {run.returncode}: {run.stdout}")
     return path
@@ -77,12 +97,12 @@ def draw(name):
             return
 
 
-def print_table(rows):
+def print_table(programs, rows):
     """Speed-ups, and how many nodes are best; there, which part of the time is whose."""
     parts = ["compute", "control", "fetch", "plan", "exchange"]
     print("| program | network | exchange | 2 | 4 | 8 | 64 | 1024 | best, at | there: " + ", ".join(parts) + " |")
     print("|" + "---|" * 10)
-    for program in PROGRAMS:
+    for program in programs:
         for network in ("2011", "100Gbit", "1Gbit"):
             for update in ("paper", "paper-lazy", "adaptive"):
                 line = {int(row["nodes"]): row for row in rows
@@ -100,7 +120,7 @@ def print_table(rows):
 
 def check(rows):
     for row in rows:
-        expected = COUNTS[row["program"]].get(row["nodes"])
+        expected = COUNTS[brief(row["program"])].get(row["nodes"])
         counts = tuple(int(row[key]) for key in ("single", "multi", "write_faults"))
         if expected and counts != expected:
             sys.exit(f"{row['program']}, {row['nodes']:.0f} nodes, {row['update']}: {counts}, not {expected}")
@@ -114,12 +134,16 @@ def check(rows):
 def main():
     os.makedirs(OUT, exist_ok=True)
     if SIZE in TESTS:
-        check(model([f"{program}={record(program, 'cfc')}" for program in TESTS[SIZE]]))
+        check(model([f"{program}={record(program, 'cfc')}" for program in with_cuda_c(TESTS[SIZE])]))
         return
-    rows = model([f"{program}={record(program, SIZE)}*{TIMES.get(SIZE, {}).get(program, 1)}" for program in PROGRAMS])
+    programs = with_cuda_c(PROGRAMS)
+    rows = model([f"{program}={record(program, SIZE)}*{TIMES.get(SIZE, {}).get(brief(program), 1)}"
+                  for program in programs])
     draw("speedup")
     draw("scaling")
-    print_table(rows)
+    if programs != PROGRAMS:
+        draw("speedup-cuda-c")
+    print_table(programs, rows)
 
 
 main()
