@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* bases.c - the C text that affine.h describes: the code before a row of threads, and widened indices. */
-#include "affine.h"
+/* bases.c - the C text that linear.h describes: the code before a row of threads, and widened indices. */
+#include "linear.h"
 
 #include <stdlib.h>
 
 enum { COMPUTED = 1, FROM_START };
 
 struct needed {
-	struct adsm_ptx_affine *affine;
+	struct adsm_ptx_linear *linear;
 	uint8_t *registers;		/* by register: COMPUTED; FROM_START: it has a value when the part begins */
 	const struct adsm_ptx_instruction **list;	/* each instruction once, in an order that works */
 	uint32_t n;
@@ -16,7 +16,7 @@ struct needed {
 static void need_register(void *arg, uint32_t reg, bool writes)
 {
 	struct needed *needed = arg;
-	const struct adsm_ptx_part *part = needed->affine->recipes.part;
+	const struct adsm_ptx_part *part = needed->linear->recipes.part;
 
 	if (!writes && part && adsm_ptx_bit(part->common, reg))
 		needed->registers[reg] = FROM_START;
@@ -40,9 +40,9 @@ static void need(struct needed *needed, const struct adsm_ptx_recipe *recipe)
 }
 
 /* Append what a limit compares with, or its predicate. */
-static void write_limit(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine, uint32_t i)
+static void write_limit(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear, uint32_t i)
 {
-	const struct adsm_ptx_limit *limit = &affine->limits[i];
+	const struct adsm_ptx_limit *limit = &linear->limits[i];
 
 	if (!limit->by) {
 		adsm_ptx_print(writer, "\t\tl%ua = r%u != 0;\n", i, limit->predicate);
@@ -51,7 +51,7 @@ static void write_limit(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *
 	for (uint32_t side = 0; side < 2; side++) {
 		const struct adsm_ptx_operand *operand = &limit->by->operands[1 + side];
 
-		if (adsm_ptx_is_index(affine, operand))
+		if (adsm_ptx_is_index(linear, operand))
 			continue;
 		adsm_ptx_print(writer, "\t\tl%u%s = ", i, side ? "b" : "a");
 		writer->instruction = limit->by;
@@ -61,18 +61,18 @@ static void write_limit(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *
 }
 
 /* The number of an index, if the code that is written may need it. */
-static uint32_t index_number(const struct adsm_ptx_affine *affine, uint32_t reg, bool is_unsigned)
+static uint32_t index_number(const struct adsm_ptx_linear *linear, uint32_t reg, bool is_unsigned)
 {
-	return adsm_ptx_bit(affine->named, reg) ? affine->indices[is_unsigned][reg] : 0;
+	return adsm_ptx_bit(linear->named, reg) ? linear->indices[is_unsigned][reg] : 0;
 }
 
 /* Append the linear operand of an or, and, for thread 0, the other one. */
-static void write_or(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine, uint32_t i, uint32_t x)
+static void write_or(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear, uint32_t i, uint32_t x)
 {
-	const struct adsm_ptx_operand *operands = affine->ors[i]->operands;
-	const bool first = adsm_ptx_is_linear(affine, &operands[1]);
+	const struct adsm_ptx_operand *operands = linear->ors[i]->operands;
+	const bool first = adsm_ptx_is_linear(linear, &operands[1]);
 
-	writer->instruction = affine->ors[i];
+	writer->instruction = linear->ors[i];
 	adsm_ptx_print(writer, x ? "\t\tx%us = " : "\t\tx%u = ", i + 1);
 	adsm_ptx_read(writer, &operands[first ? 1 : 2], ADSM_PTX_b32);
 	if (x) {
@@ -87,7 +87,7 @@ static void write_or(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *aff
 /* Append the code that computes all indices for the thread with tid.x == @x of the row. */
 static void write_thread(struct adsm_ptx_writer *writer, const struct needed *needed, uint32_t x)
 {
-	const struct adsm_ptx_affine *affine = needed->affine;
+	const struct adsm_ptx_linear *linear = needed->linear;
 	const struct adsm_ptx_function *function = writer->function;
 
 	adsm_ptx_print(writer, "\t{\n\t\tconst uint32_t tx __attribute__((unused)) = %u;\n", x);
@@ -96,7 +96,7 @@ static void write_thread(struct adsm_ptx_writer *writer, const struct needed *ne
 
 		if (needed->registers[reg] == FROM_START)
 			adsm_ptx_print(writer, "\t\t%s r%u = *(const %s *)(u + %u);\n", type, reg, type,
-				       affine->offsets[reg]);
+				       linear->offsets[reg]);
 		else if (needed->registers[reg])
 			adsm_ptx_print(writer, "\t\t%s r%u __attribute__((unused));\n", type, reg);
 	}
@@ -106,7 +106,7 @@ static void write_thread(struct adsm_ptx_writer *writer, const struct needed *ne
 	}
 	for (uint32_t reg = 0; reg < function->n_registers; reg++) {
 		for (uint32_t is_unsigned = 0; is_unsigned < 2; is_unsigned++) {
-			const uint32_t index = index_number(affine, reg, is_unsigned);
+			const uint32_t index = index_number(linear, reg, is_unsigned);
 
 			if (!index)
 				continue;
@@ -118,37 +118,37 @@ static void write_thread(struct adsm_ptx_writer *writer, const struct needed *ne
 					       is_unsigned ? "uint32_t" : "int32_t", reg);
 		}
 	}
-	for (uint32_t i = 0; i < affine->n_ors; i++) {
-		if (needed->registers[affine->ors[i]->operands[0].reg])
-			write_or(writer, needed->affine, i, x);
+	for (uint32_t i = 0; i < linear->n_ors; i++) {
+		if (needed->registers[linear->ors[i]->operands[0].reg])
+			write_or(writer, needed->linear, i, x);
 	}
-	for (uint32_t i = 0; !x && i < affine->n_limits; i++)
-		write_limit(writer, needed->affine, i);
+	for (uint32_t i = 0; !x && i < linear->n_limits; i++)
+		write_limit(writer, needed->linear, i);
 	adsm_ptx_print(writer, "\t}\n");
 }
 
 /* Append one side of a comparison, minus the other one: the value of thread 0 of the row, or the step ("s"). */
-static void write_difference(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine, uint32_t i, bool swap,
+static void write_difference(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear, uint32_t i, bool swap,
 			     const char *suffix)
 {
-	const struct adsm_ptx_instruction *by = affine->limits[i].by;
+	const struct adsm_ptx_instruction *by = linear->limits[i].by;
 
 	for (uint32_t side = 0; side < 2; side++) {
 		const struct adsm_ptx_operand *operand = &by->operands[1 + (side ^ swap)];
 
 		adsm_ptx_print(writer, side ? " - " : "");
-		if (adsm_ptx_is_index(affine, operand))
+		if (adsm_ptx_is_index(linear, operand))
 			adsm_ptx_print(writer, "w%u%s",
-				       affine->indices[adsm_ptx_type_of(by) == ADSM_PTX_u32][operand->reg], suffix);
+				       linear->indices[adsm_ptx_type_of(by) == ADSM_PTX_u32][operand->reg], suffix);
 		else
 			adsm_ptx_print(writer, *suffix ? "0" : "l%u%s", i, side ^ swap ? "b" : "a");
 	}
 }
 
-void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine)
+void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear)
 {
-	for (uint32_t i = 0; i < affine->n_limits; i++) {
-		const struct adsm_ptx_limit *limit = &affine->limits[i];
+	for (uint32_t i = 0; i < linear->n_limits; i++) {
+		const struct adsm_ptx_limit *limit = &linear->limits[i];
 		bool swap = false, or_equal = false;
 
 		if (!limit->by) {
@@ -157,29 +157,29 @@ void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_affine
 		}
 		adsm_ptx_limit_order(limit->by, limit->wanted, &swap, &or_equal);
 		adsm_ptx_print(writer, "\tptx_limit(");
-		write_difference(writer, affine, i, swap, "");
+		write_difference(writer, linear, i, swap, "");
 		adsm_ptx_print(writer, ", ");
-		write_difference(writer, affine, i, swap, "s");
+		write_difference(writer, linear, i, swap, "s");
 		adsm_ptx_print(writer, ", %u, &from, &to);\n", or_equal);
 	}
 }
 
 static void need_all(struct needed *needed)
 {
-	const struct adsm_ptx_affine *affine = needed->affine;
+	const struct adsm_ptx_linear *linear = needed->linear;
 
-	for (uint32_t reg = 0; reg < affine->recipes.function->n_registers; reg++) {
-		if (index_number(affine, reg, false) || index_number(affine, reg, true))
-			need(needed, &affine->recipes.recipes[reg]);
+	for (uint32_t reg = 0; reg < linear->recipes.function->n_registers; reg++) {
+		if (index_number(linear, reg, false) || index_number(linear, reg, true))
+			need(needed, &linear->recipes.recipes[reg]);
 	}
-	for (uint32_t i = 0; i < affine->n_limits; i++) {
-		const struct adsm_ptx_instruction *by = affine->limits[i].by;
+	for (uint32_t i = 0; i < linear->n_limits; i++) {
+		const struct adsm_ptx_instruction *by = linear->limits[i].by;
 
 		if (!by)
-			need(needed, &affine->recipes.recipes[affine->limits[i].predicate]);
+			need(needed, &linear->recipes.recipes[linear->limits[i].predicate]);
 		for (uint32_t side = 1; by && side < 3; side++) {
 			if (by->operands[side].kind == ADSM_PTX_OP_REGISTER)
-				need(needed, &affine->recipes.recipes[by->operands[side].reg]);
+				need(needed, &linear->recipes.recipes[by->operands[side].reg]);
 		}
 	}
 }
@@ -187,28 +187,28 @@ static void need_all(struct needed *needed)
 /* Append the conditions for computing indices in 64 bits. */
 static void write_fits(struct adsm_ptx_writer *writer, const struct needed *needed)
 {
-	const struct adsm_ptx_affine *affine = needed->affine;
+	const struct adsm_ptx_linear *linear = needed->linear;
 
 	for (uint32_t reg = 0; reg < writer->function->n_registers; reg++) {
 		for (uint32_t is_unsigned = 0; is_unsigned < 2; is_unsigned++) {
-			const uint32_t index = index_number(affine, reg, is_unsigned);
+			const uint32_t index = index_number(linear, reg, is_unsigned);
 
 			if (index)
 				adsm_ptx_print(writer, "\tfits &= ptx_fits%s(w%u + w%us * (nx - 1ll));\n",
 					       is_unsigned ? "_unsigned" : "", index, index);
 		}
 	}
-	for (uint32_t i = 0; i < affine->n_ors; i++) {
-		if (needed->registers[affine->ors[i]->operands[0].reg])
+	for (uint32_t i = 0; i < linear->n_ors; i++) {
+		if (needed->registers[linear->ors[i]->operands[0].reg])
 			adsm_ptx_print(writer, "\tfits &= ptx_apart(x%u, x%us, nx, x%uu);\n", i + 1, i + 1, i + 1);
 	}
 }
 
-void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine)
+void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear)
 {
 	const size_t n = (size_t)writer->function->n_registers + 1;
 	struct needed needed = {
-		.affine = affine, .registers = calloc(n, 1), .list = calloc(n, sizeof(*needed.list)),
+		.linear = linear, .registers = calloc(n, 1), .list = calloc(n, sizeof(*needed.list)),
 	};
 
 	if (!needed.registers || !needed.list) {
@@ -217,11 +217,11 @@ void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_affine
 		adsm_ptx_refuse(writer, "there is no memory");
 	}
 	need_all(&needed);
-	for (uint32_t i = 1; i <= affine->n_indices; i++)
+	for (uint32_t i = 1; i <= linear->n_indices; i++)
 		adsm_ptx_print(writer, "\tint64_t w%u = 0, w%us = 0;\n", i, i);
-	for (uint32_t i = 1; i <= affine->n_ors; i++)
+	for (uint32_t i = 1; i <= linear->n_ors; i++)
 		adsm_ptx_print(writer, "\tuint32_t x%u, x%us, x%uu;\n", i, i, i);
-	for (uint32_t i = 0; i < affine->n_limits; i++)
+	for (uint32_t i = 0; i < linear->n_limits; i++)
 		adsm_ptx_print(writer, "\tint64_t l%ua, l%ub;\n", i, i);
 	adsm_ptx_print(writer, "\tif (wide) {\n\tint fits = 1;\n");
 	write_thread(writer, &needed, 0);
@@ -231,23 +231,23 @@ void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_affine
 	free(needed.list);
 }
 
-static uint32_t index_of(const struct adsm_ptx_affine *affine, const struct adsm_ptx_instruction *instruction)
+static uint32_t index_of(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction)
 {
 	const enum adsm_ptx_type type = adsm_ptx_widens(instruction);
 
-	return type == ADSM_PTX_NO_TYPE ? 0 : affine->indices[type == ADSM_PTX_u32][instruction->operands[1].reg];
+	return type == ADSM_PTX_NO_TYPE ? 0 : linear->indices[type == ADSM_PTX_u32][instruction->operands[1].reg];
 }
 
-bool adsm_ptx_is_wide(const struct adsm_ptx_affine *affine, const struct adsm_ptx_instruction *instruction)
+bool adsm_ptx_is_wide(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction)
 {
-	return index_of(affine, instruction) != 0;
+	return index_of(linear, instruction) != 0;
 }
 
-void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_affine *affine,
+void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_linear *linear,
 			 const struct adsm_ptx_instruction *instruction)
 {
 	const struct adsm_ptx_operand *operands = instruction->operands;
-	const uint32_t index = index_of(affine, instruction);
+	const uint32_t index = index_of(linear, instruction);
 
 	adsm_ptx_begin(writer, &operands[0], ADSM_PTX_u64);
 	adsm_ptx_print(writer, "(uint64_t)(w%u + w%us * (int64_t)tx)", index, index);

@@ -43,9 +43,9 @@ static void write_statement(struct adsm_ptx_writer *writer, const struct adsm_pt
 	adsm_ptx_print(writer, "\t\t");
 	write_guard(writer, instruction);
 	adsm_ptx_print(writer, "{ ");
-	if (writer->affine && adsm_ptx_is_wide(writer->affine, instruction)) {
+	if (writer->linear && adsm_ptx_is_wide(writer->linear, instruction)) {
 		adsm_ptx_print(writer, "if (wide) { ");
-		adsm_ptx_write_wide(writer, writer->affine, instruction);
+		adsm_ptx_write_wide(writer, writer->linear, instruction);
 		adsm_ptx_print(writer, " } else ");
 	}
 	adsm_ptx_statement(writer, instruction);
@@ -94,7 +94,7 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 	writer->instruction = block->by;
 	adsm_ptx_print(writer, "\t\t");
 	/* The branch that does not end the thread is the one that is taken. */
-	if (writer->affine && adsm_ptx_bit(writer->affine->decided, index))
+	if (writer->linear && adsm_ptx_bit(writer->linear->decided, index))
 		adsm_ptx_print(writer, adsm_ptx_only_leaves(&kernel->blocks.blocks[block->next[0]]) ? "if (!wide) " :
 			       "if (wide) goto B%u; else ", block->next[0]);
 	if (guarded)
@@ -315,13 +315,13 @@ void adsm_ptx_find_indices(struct adsm_ptx_body *kernel, const struct adsm_ptx_r
 		kernel->part.start = region->start;
 		find_common(kernel, region, kernel->common);
 	}
-	adsm_ptx_affine_destroy(&kernel->affine);
-	error = adsm_ptx_affine_find(&kernel->blocks, region ? &kernel->part : NULL, &kernel->affine);
+	adsm_ptx_linear_destroy(&kernel->linear);
+	error = adsm_ptx_linear_find(&kernel->blocks, region ? &kernel->part : NULL, &kernel->linear);
 	if (error)
 		adsm_ptx_refuse(kernel->writer, "there is no memory");
-	kernel->affine.offsets = kernel->offsets;
-	kernel->affine.named = kernel->declared;
-	kernel->writer->affine = kernel->affine.n_indices ? &kernel->affine : NULL;
+	kernel->linear.offsets = kernel->offsets;
+	kernel->linear.named = kernel->declared;
+	kernel->writer->linear = kernel->linear.n_indices ? &kernel->linear : NULL;
 }
 
 /* The head of the function that runs rows of threads: all of them, or that of y and z, whose thread 0 is first. */
@@ -330,7 +330,7 @@ void adsm_ptx_write_rows(struct adsm_ptx_body *kernel, const char *suffix)
 	struct adsm_ptx_writer *writer = kernel->writer;
 	const uint32_t index = kernel->frame->index;
 
-	if (writer->affine)
+	if (writer->linear)
 		adsm_ptx_print(writer, "static int K%u%s_row(const struct ptx_block *k%s, uint32_t y, uint32_t z, "
 			       "size_t first);\n", index, suffix, rows_params(kernel));
 	adsm_ptx_print(writer, "PTX_ALWAYS int K%u%s_rows(const struct ptx_block *k%s, const int all, const int wide, "
@@ -346,11 +346,11 @@ void adsm_ptx_write_threads(struct adsm_ptx_body *kernel, const char *suffix)
 	adsm_ptx_print(writer, "\tfor (uint32_t tz = z; tz < (all ? nz : z + 1); tz++)\n"
 		       "\tfor (uint32_t ty = y; ty < (all ? ny : y + 1); ty++, t0 += nx) {\n"
 		       "\tuint32_t from = 0, to = nx;\n");
-	if (writer->affine) {
-		adsm_ptx_write_bases(writer, writer->affine);
+	if (writer->linear) {
+		adsm_ptx_write_bases(writer, writer->linear);
 		adsm_ptx_print(writer, "\tif (!fits) { at = K%u%s_row(k%s, ty, tz, t0); continue; }\n",
 			       kernel->frame->index, suffix, rows_args(kernel));
-		adsm_ptx_write_range(writer, writer->affine);
+		adsm_ptx_write_range(writer, writer->linear);
 		adsm_ptx_print(writer, "\t}\n");
 	}
 	adsm_ptx_print(writer, "\tPTX_INDEPENDENT\n"
@@ -370,7 +370,7 @@ void adsm_ptx_write_rows_end(struct adsm_ptx_body *kernel, const char *suffix)
 	const char *params = rows_params(kernel), *args = rows_args(kernel);
 
 	adsm_ptx_print(writer, "\tend:;\n\t}\n\t}\n\treturn at;\n}\n");
-	if (writer->affine)
+	if (writer->linear)
 		adsm_ptx_print(writer, "PTX_NEVER int K%u%s_row(const struct ptx_block *k%s, uint32_t y, uint32_t z, "
 			       "size_t first)\n{\n\treturn K%u%s_rows(k%s, 0, 0, y, z, first);\n}\n", index, suffix,
 			       params, index, suffix, args);
@@ -472,5 +472,5 @@ void adsm_ptx_write_region(struct adsm_ptx_body *kernel, const struct adsm_ptx_r
 		adsm_ptx_print(writer, "\tend:;\n\t}\n}\n");
 	else
 		adsm_ptx_write_rows_end(kernel, suffix);
-	writer->affine = NULL;
+	writer->linear = NULL;
 }

@@ -2,7 +2,7 @@
 /* body.h - the statements of a function, for one thread, and the functions that run a region for a set of threads. */
 #pragma once
 
-#include "affine.h"
+#include "linear.h"
 #include "divergence.h"
 #include "regions.h"
 #include "writer.h"
@@ -14,7 +14,7 @@ struct adsm_ptx_body {
 	const struct adsm_ptx_function *function;
 	struct adsm_ptx_blocks blocks;
 	struct adsm_ptx_regions regions;
-	struct adsm_ptx_affine affine;	/* of a region, while that is written */
+	struct adsm_ptx_linear linear;	/* of a region, while that is written */
 	struct adsm_ptx_divergence divergence;
 	bool general;
 	bool even;			/* not general, and all threads are always at the same place */
@@ -37,7 +37,7 @@ void adsm_ptx_write_registers(struct adsm_ptx_body *kernel);
 void adsm_ptx_write_locals(struct adsm_ptx_body *kernel);
 /* Append copies of the parameters, and pointers to variables of the module. */
 void adsm_ptx_write_params(struct adsm_ptx_body *kernel);
-/* Find the linear indices of a region, or of a kernel without yields, and set writer->affine. */
+/* Find the linear indices of a region, or of a kernel without yields, and set writer->linear. */
 void adsm_ptx_find_indices(struct adsm_ptx_body *kernel, const struct adsm_ptx_region *region);
 /* Append the function that runs rows of threads, in parts: its head, then what a row begins with; and its end. */
 void adsm_ptx_write_rows(struct adsm_ptx_body *kernel, const char *suffix);

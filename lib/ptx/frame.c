@@ -38,7 +38,7 @@ static void write_simple(struct adsm_ptx_body *kernel)
 		       "#undef PTX_ARRIVE\n#define PTX_ARRIVE(barrier, count) ((void)0)\n");
 	adsm_ptx_write_blocks(kernel, NULL, 0, 0);
 	adsm_ptx_write_rows_end(kernel, "");
-	writer->affine = NULL;
+	writer->linear = NULL;
 }
 
 /* Threads of a block, without warps: the next region of all of them, or each its own. */
@@ -344,8 +344,8 @@ static void with_kernel(struct adsm_ptx_writer *writer, const struct adsm_ptx_fr
 	memcpy(writer->refused, outer, sizeof(outer));
 	free(kernel.offsets);
 	free(kernel.declared);
-	writer->affine = NULL;
-	adsm_ptx_affine_destroy(&kernel.affine);
+	writer->linear = NULL;
+	adsm_ptx_linear_destroy(&kernel.linear);
 	adsm_ptx_divergence_destroy(&kernel.divergence);
 	adsm_ptx_regions_destroy(&kernel.regions);
 	adsm_ptx_blocks_destroy(&kernel.blocks);

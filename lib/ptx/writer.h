@@ -39,7 +39,7 @@ struct adsm_ptx_writer {
 	/* Where shared variables lie. Set before the instructions are translated. */
 	uint64_t (*shared_offset)(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable);
 	uint64_t (*local_offset)(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable);
-	struct adsm_ptx_affine *affine;	/* of the loop over a row that is written; NULL: it has none */
+	struct adsm_ptx_linear *linear;	/* of the loop over a row that is written; NULL: it has none */
 	const bool *names_variable;	/* by module variable: does the function name it? */
 	/* What the text needs of its surroundings. Set by the instructions. */
 	bool uses_carry, uses_shared, uses_local;

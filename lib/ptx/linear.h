@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * affine.h - indices that are linear in the thread's x index: base + step * tid.x.
+ * linear.h - indices that are linear in the thread's x index: base + step * tid.x.
  *
  * PTX computes indices in 32 bits, where they may wrap around, and then makes addresses of 64 bits. A C compiler must
  * assume that neighbouring threads access any address, and does not use vector instructions. So a row of threads is
@@ -25,7 +25,7 @@ struct adsm_ptx_limit {
 	bool wanted;			/* the result that is needed */
 };
 
-struct adsm_ptx_affine {
+struct adsm_ptx_linear {
 	struct adsm_ptx_recipes recipes;
 	uint8_t *shapes;		/* by register: enum shape */
 	/* By register: the number of its index in 64 bits, of signed and of unsigned numbers; 0: it has none. */
@@ -44,13 +44,13 @@ struct adsm_ptx_affine {
  * Find the indices of a kernel; and the limits, if it has no yields. @part: NULL, or where the indices are used.
  * Returns 0 or -ENOMEM.
  */
-int adsm_ptx_affine_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
-			 struct adsm_ptx_affine *ret_affine);
-void adsm_ptx_affine_destroy(struct adsm_ptx_affine *affine);
+int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
+			 struct adsm_ptx_linear *ret_affine);
+void adsm_ptx_linear_destroy(struct adsm_ptx_linear *linear);
 
 /* Is an operand linear, and not the same in the row? Is it a register of 32 bits, too? */
-bool adsm_ptx_is_linear(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *operand);
-bool adsm_ptx_is_index(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *operand);
+bool adsm_ptx_is_linear(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *operand);
+bool adsm_ptx_is_index(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *operand);
 /* The type as which an instruction reads a register of 32 bits to widen it; ADSM_PTX_NO_TYPE: it widens none. */
 enum adsm_ptx_type adsm_ptx_widens(const struct adsm_ptx_instruction *instruction);
 /*
@@ -64,12 +64,12 @@ bool adsm_ptx_limit_order(const struct adsm_ptx_instruction *by, bool wanted, bo
  * The C variable fits is then 0 if an index wraps around. write_range() is for rows where none does: it sets from and
  * to to the threads that run, or continues with the next row.
  */
-void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine);
-void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_affine *affine);
+void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
+void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
 /* Does a thread that comes to a block end without having done anything? */
 bool adsm_ptx_only_leaves(const struct adsm_ptx_block *block);
 /* Does an instruction widen such an index? */
-bool adsm_ptx_is_wide(const struct adsm_ptx_affine *affine, const struct adsm_ptx_instruction *instruction);
+bool adsm_ptx_is_wide(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction);
 /* Append its statement for a row in which no index wraps around. */
-void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_affine *affine,
+void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_linear *linear,
 			 const struct adsm_ptx_instruction *instruction);

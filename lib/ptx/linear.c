@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* affine.c - see affine.h. */
-#include "affine.h"
+/* linear.c - see linear.h. */
+#include "linear.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* How a register depends on tid.x: in another way; not at all; linearly. */
 enum shape { UNKNOWN, VARIES, UNIFORM, AFFINE };
 
-static enum shape shape_of(struct adsm_ptx_affine *affine, uint32_t reg);
+static enum shape shape_of(struct adsm_ptx_linear *linear, uint32_t reg);
 
 static enum shape special_shape(const struct adsm_ptx_operand *operand)
 {
@@ -30,11 +30,11 @@ static enum shape special_shape(const struct adsm_ptx_operand *operand)
 	}
 }
 
-static enum shape operand_shape(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *operand)
+static enum shape operand_shape(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *operand)
 {
 	switch (operand->kind) {
 	case ADSM_PTX_OP_REGISTER:
-		return shape_of(affine, operand->reg);
+		return shape_of(linear, operand->reg);
 	case ADSM_PTX_OP_SPECIAL:
 		return special_shape(operand);
 	case ADSM_PTX_OP_INTEGER:
@@ -94,32 +94,32 @@ static enum shape linear_shape(const struct adsm_ptx_instruction *instruction, c
 	return VARIES;
 }
 
-static enum shape find_shape(struct adsm_ptx_affine *affine, uint32_t reg)
+static enum shape find_shape(struct adsm_ptx_linear *linear, uint32_t reg)
 {
 	enum shape operands[ADSM_PTX_OPERANDS] = { UNKNOWN };
 	const struct adsm_ptx_instruction *by;
 	enum shape all = UNIFORM;
 
-	const struct adsm_ptx_recipe *recipe = adsm_ptx_recipe_find(&affine->recipes, reg);
+	const struct adsm_ptx_recipe *recipe = adsm_ptx_recipe_find(&linear->recipes, reg);
 
 	if (!recipe)
 		return VARIES;
 	/* The value when the part begins is the same in all threads, and so is what comes of it. */
-	if (!recipe->n || (affine->recipes.part && adsm_ptx_bit(affine->recipes.part->common, reg)))
+	if (!recipe->n || (linear->recipes.part && adsm_ptx_bit(linear->recipes.part->common, reg)))
 		return UNIFORM;
 	by = recipe->instructions[recipe->n - 1];
 	for (uint32_t i = 1; i < by->n; i++) {
-		operands[i] = operand_shape(affine, &by->operands[i]);
+		operands[i] = operand_shape(linear, &by->operands[i]);
 		all = sum(all, operands[i]);
 	}
 	return all == AFFINE ? linear_shape(by, operands) : all;
 }
 
-static enum shape shape_of(struct adsm_ptx_affine *affine, uint32_t reg)
+static enum shape shape_of(struct adsm_ptx_linear *linear, uint32_t reg)
 {
-	if (affine->shapes[reg] == UNKNOWN)
-		affine->shapes[reg] = (uint8_t)find_shape(affine, reg);
-	return affine->shapes[reg];
+	if (linear->shapes[reg] == UNKNOWN)
+		linear->shapes[reg] = (uint8_t)find_shape(linear, reg);
+	return linear->shapes[reg];
 }
 
 enum adsm_ptx_type adsm_ptx_widens(const struct adsm_ptx_instruction *instruction)
@@ -138,36 +138,36 @@ enum adsm_ptx_type adsm_ptx_widens(const struct adsm_ptx_instruction *instructio
 }
 
 /* Number an index, and note what it needs to be linear. */
-static void add_index(struct adsm_ptx_affine *affine, uint32_t reg, bool is_unsigned)
+static void add_index(struct adsm_ptx_linear *linear, uint32_t reg, bool is_unsigned)
 {
-	const struct adsm_ptx_recipe *recipe = adsm_ptx_recipe_find(&affine->recipes, reg);
-	uint32_t *index = &affine->indices[is_unsigned][reg];
+	const struct adsm_ptx_recipe *recipe = adsm_ptx_recipe_find(&linear->recipes, reg);
+	uint32_t *index = &linear->indices[is_unsigned][reg];
 
 	if (*index)
 		return;
-	*index = ++affine->n_indices;
+	*index = ++linear->n_indices;
 	for (uint32_t i = 0; i < recipe->n; i++) {
 		const struct adsm_ptx_instruction *by = recipe->instructions[i];
 		uint32_t j = 0;
 
-		if (!adsm_ptx_is(by, "or") || shape_of(affine, by->operands[0].reg) != AFFINE)
+		if (!adsm_ptx_is(by, "or") || shape_of(linear, by->operands[0].reg) != AFFINE)
 			continue;
-		while (j < affine->n_ors && affine->ors[j] != by)
+		while (j < linear->n_ors && linear->ors[j] != by)
 			j++;
-		if (j == affine->n_ors)
-			affine->ors[affine->n_ors++] = by;
+		if (j == linear->n_ors)
+			linear->ors[linear->n_ors++] = by;
 	}
 }
 
-bool adsm_ptx_is_linear(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *operand)
+bool adsm_ptx_is_linear(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *operand)
 {
-	return operand_shape(affine, operand) == AFFINE;
+	return operand_shape(linear, operand) == AFFINE;
 }
 
-bool adsm_ptx_is_index(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *operand)
+bool adsm_ptx_is_index(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *operand)
 {
-	return operand->kind == ADSM_PTX_OP_REGISTER && shape_of(affine, operand->reg) == AFFINE &&
-	       adsm_ptx_size(affine->recipes.function->registers[operand->reg].type) == 4;
+	return operand->kind == ADSM_PTX_OP_REGISTER && shape_of(linear, operand->reg) == AFFINE &&
+	       adsm_ptx_size(linear->recipes.function->registers[operand->reg].type) == 4;
 }
 
 /* ---- limits */
@@ -187,7 +187,7 @@ bool adsm_ptx_limit_order(const struct adsm_ptx_instruction *by, bool wanted, bo
 	return false;
 }
 
-static bool compares_indices(struct adsm_ptx_affine *affine, const struct adsm_ptx_instruction *by)
+static bool compares_indices(struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *by)
 {
 	const enum adsm_ptx_type type = adsm_ptx_type_of(by);
 	bool swap, or_equal;
@@ -196,29 +196,29 @@ static bool compares_indices(struct adsm_ptx_affine *affine, const struct adsm_p
 	    !adsm_ptx_limit_order(by, true, &swap, &or_equal))
 		return false;
 	for (uint32_t i = 1; i < 3; i++) {
-		if (!adsm_ptx_is_index(affine, &by->operands[i]) && operand_shape(affine, &by->operands[i]) != UNIFORM)
+		if (!adsm_ptx_is_index(linear, &by->operands[i]) && operand_shape(linear, &by->operands[i]) != UNIFORM)
 			return false;
 	}
 	return true;
 }
 
-static bool limit_by_predicate(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *predicate, bool wanted,
+static bool limit_by_predicate(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *predicate, bool wanted,
 			       bool add, uint32_t depth);
 
 /* A comparison, without what it is combined with. */
-static bool limit_by_comparison(struct adsm_ptx_affine *affine, const struct adsm_ptx_instruction *by, bool wanted,
+static bool limit_by_comparison(struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *by, bool wanted,
 				bool add)
 {
-	if (!compares_indices(affine, by))
+	if (!compares_indices(linear, by))
 		return false;
 	if (!add)
 		return true;
 	for (uint32_t i = 1; i < 3; i++) {
-		if (adsm_ptx_is_index(affine, &by->operands[i]))
-			add_index(affine, by->operands[i].reg, adsm_ptx_type_of(by) == ADSM_PTX_u32);
+		if (adsm_ptx_is_index(linear, &by->operands[i]))
+			add_index(linear, by->operands[i].reg, adsm_ptx_type_of(by) == ADSM_PTX_u32);
 	}
-	if (affine->n_limits < ADSM_PTX_LIMITS)
-		affine->limits[affine->n_limits++] = (struct adsm_ptx_limit){ .by = by, .wanted = wanted };
+	if (linear->n_limits < ADSM_PTX_LIMITS)
+		linear->limits[linear->n_limits++] = (struct adsm_ptx_limit){ .by = by, .wanted = wanted };
 	return true;
 }
 
@@ -226,34 +226,34 @@ static bool limit_by_comparison(struct adsm_ptx_affine *affine, const struct ads
  * Is the condition that a predicate has a value a conjunction of limits? @add: note these. Otherwise nothing changes.
  * More limits than there is room for leave threads in, so their branches must stay: the caller checks that.
  */
-static bool limit_by_predicate(struct adsm_ptx_affine *affine, const struct adsm_ptx_operand *predicate, bool wanted,
+static bool limit_by_predicate(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *predicate, bool wanted,
 			       bool add, uint32_t depth)
 {
 	const struct adsm_ptx_instruction *by;
 	bool both;
 
 	if (predicate->kind != ADSM_PTX_OP_REGISTER || depth > 8 ||
-	    !adsm_ptx_recipe_find(&affine->recipes, predicate->reg))
+	    !adsm_ptx_recipe_find(&linear->recipes, predicate->reg))
 		return false;
 	wanted ^= predicate->negated;
-	if (shape_of(affine, predicate->reg) == UNIFORM) {
-		if (add && affine->n_limits < ADSM_PTX_LIMITS)
-			affine->limits[affine->n_limits++] = (struct adsm_ptx_limit){
+	if (shape_of(linear, predicate->reg) == UNIFORM) {
+		if (add && linear->n_limits < ADSM_PTX_LIMITS)
+			linear->limits[linear->n_limits++] = (struct adsm_ptx_limit){
 				.predicate = predicate->reg, .wanted = wanted };
 		return true;
 	}
-	by = affine->recipes.definitions[predicate->reg].by;
+	by = linear->recipes.definitions[predicate->reg].by;
 	both = adsm_ptx_has(by, "and") || adsm_ptx_is(by, "and") ? wanted :
 	       adsm_ptx_has(by, "or") || adsm_ptx_is(by, "or") ? !wanted : false;
 	if (adsm_ptx_is(by, "setp") && by->n == 4)
-		return both && limit_by_comparison(affine, by, wanted, add) &&
-		       limit_by_predicate(affine, &by->operands[3], wanted, add, depth + 1);
+		return both && limit_by_comparison(linear, by, wanted, add) &&
+		       limit_by_predicate(linear, &by->operands[3], wanted, add, depth + 1);
 	if (adsm_ptx_is(by, "setp"))
-		return limit_by_comparison(affine, by, wanted, add);
+		return limit_by_comparison(linear, by, wanted, add);
 	if (adsm_ptx_is(by, "not"))
-		return limit_by_predicate(affine, &by->operands[1], !wanted, add, depth + 1);
-	return both && by->n == 3 && limit_by_predicate(affine, &by->operands[1], wanted, add, depth + 1) &&
-	       limit_by_predicate(affine, &by->operands[2], wanted, add, depth + 1);
+		return limit_by_predicate(linear, &by->operands[1], !wanted, add, depth + 1);
+	return both && by->n == 3 && limit_by_predicate(linear, &by->operands[1], wanted, add, depth + 1) &&
+	       limit_by_predicate(linear, &by->operands[2], wanted, add, depth + 1);
 }
 
 /* Does a thread that comes to a block end without having done anything? */
@@ -275,7 +275,7 @@ static bool is_silent(const struct adsm_ptx_function *function, const struct ads
 }
 
 /* From the kernel's start on: branches that end a thread. */
-static void find_limits(struct adsm_ptx_affine *affine, const struct adsm_ptx_blocks *blocks)
+static void find_limits(struct adsm_ptx_linear *linear, const struct adsm_ptx_blocks *blocks)
 {
 	uint32_t index = 0;
 
@@ -288,20 +288,20 @@ static void find_limits(struct adsm_ptx_affine *affine, const struct adsm_ptx_bl
 		if (block->end != ADSM_PTX_GOTO || !is_silent(blocks->function, block))
 			return;
 		if (guarded) {
-			const uint32_t before = affine->n_limits;
+			const uint32_t before = linear->n_limits;
 
 			condition = block->by->guard;
 			leaves = adsm_ptx_only_leaves(&blocks->blocks[block->next[0]]);
 			if (!leaves && !adsm_ptx_only_leaves(&blocks->blocks[block->next[block->n_next - 1]]))
 				return;
-			if (!limit_by_predicate(affine, &condition, !leaves, false, 0) || before > ADSM_PTX_LIMITS / 2)
+			if (!limit_by_predicate(linear, &condition, !leaves, false, 0) || before > ADSM_PTX_LIMITS / 2)
 				return;
-			limit_by_predicate(affine, &condition, !leaves, true, 0);
-			if (affine->n_limits == ADSM_PTX_LIMITS) {
-				affine->n_limits = before;
+			limit_by_predicate(linear, &condition, !leaves, true, 0);
+			if (linear->n_limits == ADSM_PTX_LIMITS) {
+				linear->n_limits = before;
 				return;
 			}
-			adsm_ptx_set_bit(affine->decided, index);
+			adsm_ptx_set_bit(linear->decided, index);
 			index = block->next[leaves ? block->n_next - 1 : 0];
 		} else {
 			index = block->next[0];
@@ -309,44 +309,44 @@ static void find_limits(struct adsm_ptx_affine *affine, const struct adsm_ptx_bl
 	}
 }
 
-int adsm_ptx_affine_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
-			 struct adsm_ptx_affine *ret_affine)
+int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
+			 struct adsm_ptx_linear *ret_affine)
 {
 	const struct adsm_ptx_function *function = blocks->function;
 	const size_t n = (size_t)function->n_registers + 1;
-	struct adsm_ptx_affine affine = { .n_indices = 0 };
-	int error = adsm_ptx_recipes_init(&affine.recipes, function, RECIPE_MAX, part);
+	struct adsm_ptx_linear linear = { .n_indices = 0 };
+	int error = adsm_ptx_recipes_init(&linear.recipes, function, RECIPE_MAX, part);
 
-	affine.shapes = calloc(n, 1);
-	affine.indices[0] = calloc(n, 2 * sizeof(*affine.indices[0]));
-	affine.indices[1] = affine.indices[0] + n;
-	affine.ors = calloc((size_t)function->n + 1, sizeof(*affine.ors));
-	affine.decided = calloc(blocks->n / 64 + 1, sizeof(*affine.decided));
-	if (!affine.shapes || !affine.indices[0] || !affine.ors || !affine.decided)
+	linear.shapes = calloc(n, 1);
+	linear.indices[0] = calloc(n, 2 * sizeof(*linear.indices[0]));
+	linear.indices[1] = linear.indices[0] + n;
+	linear.ors = calloc((size_t)function->n + 1, sizeof(*linear.ors));
+	linear.decided = calloc(blocks->n / 64 + 1, sizeof(*linear.decided));
+	if (!linear.shapes || !linear.indices[0] || !linear.ors || !linear.decided)
 		error = -ENOMEM;
 	for (uint32_t i = 0; !error && i < function->n; i++) {
 		const struct adsm_ptx_instruction *instruction = &function->instructions[i];
 		const enum adsm_ptx_type type = adsm_ptx_widens(instruction);
 
-		if (type != ADSM_PTX_NO_TYPE && adsm_ptx_is_index(&affine, &instruction->operands[1]))
-			add_index(&affine, instruction->operands[1].reg, type == ADSM_PTX_u32);
+		if (type != ADSM_PTX_NO_TYPE && adsm_ptx_is_index(&linear, &instruction->operands[1]))
+			add_index(&linear, instruction->operands[1].reg, type == ADSM_PTX_u32);
 	}
 	if (!error && !blocks->n_yields)
-		find_limits(&affine, blocks);
-	if (error || affine.recipes.failed) {
-		adsm_ptx_affine_destroy(&affine);
+		find_limits(&linear, blocks);
+	if (error || linear.recipes.failed) {
+		adsm_ptx_linear_destroy(&linear);
 		return -ENOMEM;
 	}
-	*ret_affine = affine;
+	*ret_affine = linear;
 	return 0;
 }
 
-void adsm_ptx_affine_destroy(struct adsm_ptx_affine *affine)
+void adsm_ptx_linear_destroy(struct adsm_ptx_linear *linear)
 {
-	adsm_ptx_recipes_destroy(&affine->recipes);
-	free(affine->shapes);
-	free(affine->indices[0]);
-	free(affine->ors);
-	free(affine->decided);
-	*affine = (struct adsm_ptx_affine){ .n_indices = 0 };
+	adsm_ptx_recipes_destroy(&linear->recipes);
+	free(linear->shapes);
+	free(linear->indices[0]);
+	free(linear->ors);
+	free(linear->decided);
+	*linear = (struct adsm_ptx_linear){ .n_indices = 0 };
 }
