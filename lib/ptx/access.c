@@ -300,6 +300,8 @@ static void find_in_instruction(struct finder *finder)
 		if (names_symbol(&instruction->operands[i]))
 			note(finder, &finder->access->uses_symbols);
 	}
+	if (adsm_ptx_is(instruction, "exit") && finder->in->function != finder->places.kernel)
+		note(finder, &finder->access->exits_in_call);
 	if (is_fence(instruction))
 		note(finder, &finder->access->has_fence);
 	switch (action) {
@@ -352,7 +354,7 @@ static void give_up(struct adsm_ptx_access *access, const struct adsm_ptx_functi
 	access->gave_up = true;
 	access->reads_others = access->writes_others = access->calls_unknown = access->uses_symbols = all;
 	access->uses_textures = access->has_global_atomics = access->has_volatile_or_ordered = access->has_fence = all;
-	access->has_grid_sync = all;
+	access->has_grid_sync = access->exits_in_call = all;
 	for (uint32_t i = 0; i < access->n_slots; i++) {
 		struct adsm_ptx_slot *slot = &access->slots[i];
 

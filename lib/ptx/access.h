@@ -41,6 +41,7 @@ struct adsm_ptx_access {
 	const struct adsm_ptx_instruction *has_global_atomics, *has_volatile_or_ordered;
 	const struct adsm_ptx_instruction *has_fence;		/* for more than the block */
 	const struct adsm_ptx_instruction *has_grid_sync;
+	const struct adsm_ptx_instruction *exits_in_call;	/* a thread may end in a function */
 	/* The kernel uses objects that its parameters with is_pointer do not name. Structures may have other slots. */
 	bool is_unnamed;
 	/* The kernel is too large for the analysis: all of this says that it may do everything. */

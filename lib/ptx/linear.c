@@ -310,7 +310,7 @@ static void find_limits(struct adsm_ptx_linear *linear, const struct adsm_ptx_bl
 }
 
 int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
-			 struct adsm_ptx_linear *ret_affine)
+			 struct adsm_ptx_linear *ret_linear)
 {
 	const struct adsm_ptx_function *function = blocks->function;
 	const size_t n = (size_t)function->n_registers + 1;
@@ -337,7 +337,7 @@ int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm
 		adsm_ptx_linear_destroy(&linear);
 		return -ENOMEM;
 	}
-	*ret_affine = linear;
+	*ret_linear = linear;
 	return 0;
 }
 

@@ -45,7 +45,7 @@ struct adsm_ptx_linear {
  * Returns 0 or -ENOMEM.
  */
 int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
-			 struct adsm_ptx_linear *ret_affine);
+			 struct adsm_ptx_linear *ret_linear);
 void adsm_ptx_linear_destroy(struct adsm_ptx_linear *linear);
 
 /* Is an operand linear, and not the same in the row? Is it a register of 32 bits, too? */
