@@ -314,6 +314,8 @@ struct adsm_kernel_once {
 #define ADSM_KERNEL_SERVICES 4u
 /* A flag: the kernel may use any object, because it follows pointers in memory. */
 #define ADSM_KERNEL_ANY_OBJECT 8u
+/* A flag: a pointer need not point to an object, and a value of 8 bytes may be one, as in CUDA C. */
+#define ADSM_KERNEL_RAW 16u
 
 struct adsm_kernel_param {
 	char name[32], type[32];

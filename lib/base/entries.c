@@ -101,6 +101,7 @@ static bool read_kernel(const char **at, struct adsm_kernel_info *ret_kernel)
 	kernel.global_atomics = !(flags & ADSM_KERNEL_NO_GLOBAL_ATOMICS);
 	kernel.services = flags & ADSM_KERNEL_SERVICES;
 	kernel.any_object = flags & ADSM_KERNEL_ANY_OBJECT;
+	kernel.raw = flags & ADSM_KERNEL_RAW;
 	*ret_kernel = kernel;
 	return true;
 }
@@ -117,6 +118,7 @@ static bool read_param(const char **at, struct adsm_param *ret_param)
 	ret_param->kind = (uint32_t)kind;
 	ret_param->access = (uint32_t)access;
 	ret_param->size = (uint32_t)size;
+	ret_param->writes = NULL;
 	return kind == ADSM_ARG_POINTER || kind == ADSM_ARG_VALUE || kind == ADSM_ARG_LOCAL ||
 	       kind == ADSM_PARAM_VARIABLE;
 }

@@ -19,6 +19,8 @@ struct adsm_param {
 	uint32_t kind;
 	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
 	uint32_t size;			/* value: its bytes; pointer and const: bytes of one element; 0: not known */
+	/* What the kernel certainly writes through the pointer (writes.h); inside the image. NULL: not known. */
+	const char *writes;
 };
 
 struct adsm_kernel_info {
@@ -35,6 +37,7 @@ struct adsm_kernel_info {
 	bool task;			/* blocks are workers, which all run at the same time */
 	bool services;			/* may call services (adsm_kernel_services.h) */
 	bool any_object;		/* may use objects that its arguments do not name */
+	bool raw;			/* a pointer need not be of an object, and a value of 8 bytes may be one */
 	/* Module variables that it uses: they follow the parameters. The name is the variable's index. */
 	uint32_t n_variables;
 	const struct adsm_param *params;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/symbols.h"
+#include "base/writes_text.h"
 
 #if defined(__x86_64__)
 #define HOST_MACHINE EM_X86_64
@@ -47,11 +48,11 @@ struct section {
 	size_t size;
 };
 
-enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, ENTRIES, SYMBOLS, N_SECTIONS };
+enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, ENTRIES, SYMBOLS, WRITES, N_SECTIONS };
 
 static const char *const section_names[N_SECTIONS] = {
 	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs", "adsm_partitions",
-	"adsm_variables", "adsm_entries", "adsm_symbols",
+	"adsm_variables", "adsm_entries", "adsm_symbols", "adsm_writes",
 };
 
 static bool fits(uint64_t offset, uint64_t size, uint64_t total)
@@ -160,7 +161,7 @@ int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
 		adsm_module_info_destroy(info);
 		return ret;
 	}
-	info->text = info->ptx = info->variables = info->entries = info->symbols = "";
+	info->text = info->ptx = info->variables = info->entries = info->symbols = info->writes = "";
 	*ret_info = info;
 	return 0;
 }
@@ -193,6 +194,7 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 		kernel->task = desc.flags & ADSM_KERNEL_TASK;
 		kernel->services = desc.flags & ADSM_KERNEL_SERVICES;
 		kernel->any_object = desc.flags & ADSM_KERNEL_ANY_OBJECT;
+		kernel->raw = desc.flags & ADSM_KERNEL_RAW;
 		kernel->params = params;
 		for (uint32_t p = 0; p < desc.n_params; p++, params++) {
 			memcpy(params->name, desc.params[p].name, sizeof(params->name));
@@ -266,6 +268,25 @@ static int read_symbols(struct adsm_module_info *info, const struct section *sec
 	return error;
 }
 
+/* Read what kernels certainly write through which pointer. */
+static int read_writes(struct adsm_module_info *info, const struct section *section)
+{
+	size_t ignored;
+	int error = read_string(section, "adsm_writes", &info->writes, &ignored);
+
+	if (!error && !adsm_writes_are_valid(info->writes))
+		error = adsm_fail(-ENOEXEC, "the kernel module is damaged: section adsm_writes");
+	for (size_t i = 0; !error && *info->writes && i < info->n_kernels; i++) {
+		struct adsm_param *params = adsm_module_params(info, i);
+
+		for (uint32_t p = 0; p < info->kernels[i].n_params; p++) {
+			if (params[p].kind == ADSM_ARG_POINTER && params[p].access == ADSM_ACCESS_INOUT)
+				params[p].writes = adsm_writes_find(info->writes, info->kernels[i].name, p);
+		}
+	}
+	return error;
+}
+
 /* Read the code for cores with a local store, and what its kernels need; each section ends with a NUL. */
 static int read_store(struct adsm_module_info *info, const struct section *sections)
 {
@@ -334,6 +355,8 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 		ret = read_string(&sections[VARIABLES], "adsm_variables", &info->variables, &ignored);
 	if (!ret)
 		ret = read_symbols(info, &sections[SYMBOLS]);
+	if (!ret)
+		ret = read_writes(info, &sections[WRITES]);
 	if (!ret)
 		ret = read_store(info, sections);
 	if (ret)

@@ -9,6 +9,7 @@
  * - "adsm_variables", optional: names of the variables that kernels may change
  * - "adsm_entries": kernels in CUDA C (entries.h). Such a module has no section adsm_kernels
  * - "adsm_symbols", optional: its variables in device memory (symbols.h)
+ * - "adsm_writes", optional: what its kernels certainly write (writes_text.h)
  * - "adsm_store", optional: another shared object, for cores with a local store
  * - "adsm_needs": an array of struct adsm_store_needs (adsm_scratchpad.h), for that
  * - "adsm_partitions", optional: the code of "adsm_store" as an image of partitions
@@ -35,6 +36,7 @@ struct adsm_module_info {
 	const char *entries;		/* the section adsm_entries; the same */
 	bool only_ptx;			/* its kernels are translated when they are first used */
 	const char *symbols;		/* lines of the section adsm_symbols; the same */
+	const char *writes;		/* lines of the section adsm_writes; the same */
 	uint32_t n_symbols;
 	const void *store;		/* code for cores with a local store, inside image */
 	size_t store_size;		/* 0: there is none */
