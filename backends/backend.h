@@ -135,7 +135,7 @@ enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_
 
 struct adsm_launch_arg {
 	enum adsm_launch_arg_kind kind;
-	struct adsm_memory *memory;	/* pointer: NULL is the null pointer */
+	struct adsm_memory *memory;	/* pointer: NULL: none, so that the pointer is @offset; 0 is the null pointer */
 	size_t offset;			/* pointer: from the start of memory */
 	const void *data;		/* value, const: the bytes; launch() copies them */
 	size_t size;			/* value, const: bytes; local: bytes of memory for each block of the grid */

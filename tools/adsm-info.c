@@ -9,6 +9,8 @@
 #include "base/image.h"
 #include "base/log.h"
 #include "base/module.h"
+#include "base/writes_text.h"
+#include "describe.h"
 #include "start/options.h"
 
 static const char usage[] =
@@ -100,6 +102,34 @@ static void show_entry(const struct adsm_kernel_info *kernel)
 		printf("    %-18s %u\n", "variables it uses", kernel->n_variables);
 }
 
+static const char *name_of_access(const struct adsm_param *param)
+{
+	static const char *const names[] = { "not declared", "IN", "OUT", "INOUT" };
+
+	return param->writes ? "OUT where it is written whole, else INOUT" : names[param->access];
+}
+
+/* How a kernel accesses the objects of its pointers. */
+static void show_access(const struct adsm_kernel_info *kernel)
+{
+	for (uint32_t i = 0; i < kernel->n_params; i++) {
+		const struct adsm_param *param = &kernel->params[i];
+
+		if (param->kind != ADSM_ARG_POINTER)
+			continue;
+		printf("  %-20s %s: %s\n", "", param->name, name_of_access(param));
+		/* The lines of a parameter follow each other. */
+		for (const char *line = param->writes; line && *line && adsm_writes_find(line, kernel->name, i) == line;
+		     line += strcspn(line, "\n") + 1) {
+			printf("  %-20s   writes ", "");
+			describe_write(line);
+			printf("\n");
+		}
+	}
+	if (kernel->any_object)
+		printf("  %-20s may use any object\n", "");
+}
+
 /* Show the kernels of a module and their properties. No code of the module is run. */
 static bool show_module(const char *path)
 {
@@ -134,6 +164,7 @@ static bool show_module(const char *path)
 			       kernel->n_params, kernel->max_threads,
 			       kernel->global_atomics ? ", may do atomics on objects" : "", services);
 		show_entry(kernel);
+		show_access(kernel);
 		show_needs(info, kernel->name);
 	}
 	show_partitions(info);

@@ -4,9 +4,12 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "ptx/access.h"
+#include "describe.h"
+#include "ptx/inline.h"
+#include "ptx/writes.h"
 
 /* Print where an instruction is: in the source if the PTX says so. */
 static void print_place(const struct adsm_ptx_module *module, const struct adsm_ptx_instruction *instruction)
@@ -57,12 +60,48 @@ static void print_fact(const struct adsm_ptx_module *module, const char *what,
 	printf("\n");
 }
 
-static void print_verdicts(const struct adsm_ptx_function *kernel, const struct adsm_ptx_access *access)
+/* What is certainly written through a parameter, or why nothing is. */
+static void print_writes(const struct adsm_ptx_module *module, const struct adsm_ptx_function *kernel,
+			 const struct adsm_ptx_writes *writes)
+{
+	for (uint32_t i = 0; i < writes->n; i++) {
+		char *text = adsm_ptx_write_text(&writes->list[i], kernel->name);
+
+		if (!text)
+			die("there is no memory");
+		printf("\tparameter %u: certainly writes ", writes->list[i].param);
+		describe_write(text);
+		printf(": ");
+		print_place(module, writes->list[i].by);
+		printf("\n");
+		free(text);
+	}
+	for (uint32_t i = 0; i < kernel->n_params; i++) {
+		if (!writes->why[i])
+			continue;
+		printf("\tparameter %u: perhaps not written whole, as %s: ", i, writes->why[i]);
+		print_place(module, writes->where[i]);
+		printf("\n");
+	}
+}
+
+static bool has_write(const struct adsm_ptx_writes *writes, uint32_t param)
+{
+	for (uint32_t i = 0; i < writes->n; i++) {
+		if (writes->list[i].param == param)
+			return true;
+	}
+	return false;
+}
+
+static void print_verdicts(const struct adsm_ptx_function *kernel, const struct adsm_ptx_access *access,
+			   const struct adsm_ptx_writes *writes)
 {
 	printf("\tverdict:");
 	for (uint32_t i = 0; i < kernel->n_params; i++) {
 		if (access->params[i].is_pointer)
-			printf(" parameter %u %s,", i, access->params[i].access == 1 ? "IN" : "INOUT");
+			printf(" parameter %u %s,", i, access->params[i].access == 1 ? "IN" : has_write(writes, i) ?
+			       "OUT where that is all of the object, else INOUT" : "INOUT");
 	}
 	printf(" the call is %s\n", access->is_unnamed ? "unnamed" : "named");
 }
@@ -70,8 +109,9 @@ static void print_verdicts(const struct adsm_ptx_function *kernel, const struct 
 static void explain(const struct adsm_ptx_module *module, const struct adsm_ptx_function *kernel)
 {
 	struct adsm_ptx_access access;
+	struct adsm_ptx_writes writes;
 
-	if (adsm_ptx_access_find(module, kernel, &access))
+	if (adsm_ptx_access_find(module, kernel, &access) || adsm_ptx_writes_find(module, kernel, &access, &writes))
 		die("there is no memory");
 	printf("%s\n", kernel->name);
 	if (access.gave_up)
@@ -87,7 +127,9 @@ static void explain(const struct adsm_ptx_module *module, const struct adsm_ptx_
 	print_fact(module, "volatile or ordered accesses to global memory", access.has_volatile_or_ordered);
 	print_fact(module, "fences", access.has_fence);
 	print_fact(module, "barriers of the grid", access.has_grid_sync);
-	print_verdicts(kernel, &access);
+	print_writes(module, kernel, &writes);
+	print_verdicts(kernel, &access, &writes);
+	adsm_ptx_writes_destroy(&writes);
 	adsm_ptx_access_destroy(&access);
 }
 
@@ -100,6 +142,9 @@ int explain_ptx(const char *name, const struct text *ptx)
 		error_at(name, (int)strlen(name), error.line, "%s", error.text);
 		return 1;
 	}
+	/* As the module's descriptors have it. */
+	if (adsm_ptx_inline(module))
+		die("there is no memory");
 	for (uint32_t i = 0; i < module->n_functions; i++) {
 		if (module->functions[i]->is_entry && module->functions[i]->has_body)
 			explain(module, module->functions[i]);

@@ -12,6 +12,7 @@
 #include "ptx/access.h"
 #include "ptx/ptx.h"
 #include "ptx/translate.h"
+#include "ptx/writes.h"
 
 #define NAME_MAX_SIZE sizeof(((struct adsm_kernel_desc *)0)->name)
 
@@ -59,18 +60,32 @@ static void add_param(struct text *entries, const char *name, const char *type, 
 	text_print(entries, "param %s %s %u %u %llu\n", name, type, kind, access, size);
 }
 
+/* Add what a kernel certainly writes to the section adsm_writes. */
+static void add_writes(struct text *lines, const struct adsm_ptx_module *module,
+		       const struct adsm_ptx_function *function, const struct adsm_ptx_access *access, const char *name)
+{
+	struct adsm_ptx_writes writes;
+
+	if (adsm_ptx_writes_find(module, function, access, &writes))
+		die("there is no memory");
+	for (uint32_t i = 0; i < writes.n; i++)
+		text_print(lines, "%s\n", adsm_ptx_write_text(&writes.list[i], name));
+	adsm_ptx_writes_destroy(&writes);
+}
+
 static unsigned flags_of(const struct adsm_ptx_kernel *kernel, const struct adsm_ptx_access *access)
 {
 	/* Blocks that run on several nodes of a cluster at the same time must not count on an order of accesses. */
 	const bool parted = !access->has_global_atomics && !access->has_volatile_or_ordered && !access->has_fence &&
 			    !access->has_grid_sync && !kernel->steps;
 
-	return (parted ? ADSM_KERNEL_NO_GLOBAL_ATOMICS : 0) | (kernel->services ? ADSM_KERNEL_SERVICES : 0) |
+	return ADSM_KERNEL_RAW | (parted ? ADSM_KERNEL_NO_GLOBAL_ATOMICS : 0) | (kernel->services ? ADSM_KERNEL_SERVICES : 0) |
 	       (access->is_unnamed ? ADSM_KERNEL_ANY_OBJECT : 0);
 }
 
 /* The lines of a kernel in the section adsm_entries: see lib/base/entries.h. */
-static void add_entry(struct text *entries, const struct adsm_ptx_module *module, const struct adsm_ptx_kernel *kernel)
+static void add_entry(struct text *entries, struct text *writes, const struct adsm_ptx_module *module,
+		      const struct adsm_ptx_kernel *kernel)
 {
 	const struct adsm_ptx_function *function = kernel->function;
 	const uint32_t *max = function->max_threads;
@@ -97,6 +112,7 @@ static void add_entry(struct text *entries, const struct adsm_ptx_module *module
 	for (uint32_t i = 0; i < kernel->n_symbols; i++)
 		add_param(entries, format_string("%u", kernel->symbols[i]->symbol), "variable", ADSM_PARAM_VARIABLE,
 			  kernel->symbols[i]->space == ADSM_PTX_CONST ? 1 : 3, kernel->symbols[i]->size);
+	add_writes(writes, module, function, &access, kernel->symbol);
 	adsm_ptx_access_destroy(&access);
 }
 
@@ -175,8 +191,8 @@ int emit_ptx_text(const char *name, const struct text *ptx, const char *output)
 }
 
 /* Describe the kernels that can be translated, and warn of the others. */
-static void add_entries(struct text *entries, const char *name, const struct adsm_ptx_translation *translation,
-			bool only_ptx)
+static void add_entries(struct text *entries, struct text *writes, const char *name,
+			const struct adsm_ptx_translation *translation, bool only_ptx)
 {
 	uint32_t n = 0;
 
@@ -190,7 +206,7 @@ static void add_entries(struct text *entries, const char *name, const struct ads
 				   kernel->function->name, why);
 			continue;
 		}
-		add_entry(entries, translation->module, kernel);
+		add_entry(entries, writes, translation->module, kernel);
 		n++;
 	}
 	if (!n)
@@ -200,7 +216,7 @@ static void add_entries(struct text *entries, const char *name, const struct ads
 int compile_ptx(const struct tools *tools, const char *name, const struct text *ptx, bool only_ptx, const char *output)
 {
 	struct adsm_ptx_translation translation;
-	struct text source = { 0 }, entries = { 0 };
+	struct text source = { 0 }, entries = { 0 }, writes = { 0 };
 	struct list options = *tools->options;
 
 	if (translate_ptx(name, ptx, &translation))
@@ -211,12 +227,14 @@ int compile_ptx(const struct tools *tools, const char *name, const struct text *
 						 kernel_header));
 		text_add(&source, translation.text, translation.size);
 	}
-	add_entries(&entries, name, &translation, only_ptx);
+	add_entries(&entries, &writes, name, &translation, only_ptx);
 	add_section(&source, "adsm_entries", &entries);
 	add_section(&source, "adsm_ptx", ptx);
 	if (*translation.symbols)
 		add_section(&source, "adsm_symbols",
 			    &(struct text){ translation.symbols, strlen(translation.symbols), 0 });
+	if (writes.size)
+		add_section(&source, "adsm_writes", &writes);
 	list_add(&options, "-w");
 	list_add(&options, "-fwrapv");
 	list_add(&options, "-fno-strict-aliasing");

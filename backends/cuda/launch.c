@@ -178,7 +178,7 @@ static int bind(struct launch *l)
 		l->params[param] = &l->addresses[param];
 		l->n_params++;
 		if (arg->kind == ADSM_LAUNCH_POINTER)
-			l->addresses[param] = memory ? memory->address + arg->offset : 0;
+			l->addresses[param] = arg->offset + (memory ? memory->address : 0);
 		else if (arg->kind == ADSM_LAUNCH_CONST)
 			l->const_size += const_room(arg->size);
 		else

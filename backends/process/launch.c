@@ -175,7 +175,7 @@ static void copy_args(struct adsm_process_shared *shared, uint64_t i, const stru
 		const struct adsm_launch_arg *arg = &launch->args[n];
 
 		if (arg->kind == ADSM_LAUNCH_POINTER) {
-			uint64_t address = arg->memory ? arg->memory->address + arg->offset : 0;
+			uint64_t address = arg->offset + (arg->memory ? arg->memory->address : 0);
 
 			memcpy(bytes + slot->arg_offset[n], &address, sizeof(address));
 			if (pointers && arg->memory)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/writes.h"
 #include "core/index.h"
 #include "run/variable.h"
 
@@ -14,6 +15,7 @@
 static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home *home)
 {
 	bound->kernel = kernel;
+	bound->launch = NULL;
 	bound->home = home;
 	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = bound->n_onces = 0;
 	bound->sets = 0;
@@ -75,12 +77,14 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 	const struct adsm_object *object;
 
 	if (arg)
-		*arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_POINTER };
+		*arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_POINTER, .offset = (uintptr_t)p };
 	if (!p)
 		return 0;
 	if (bound->n_pointers == bound->max)
 		return adsm_fail(-EINVAL, "a call can name at most %d objects", ADSM_USES_MAX);
-	bound->pointers[bound->n_pointers++] = (struct adsm_named_pointer){ what, p, access, arg };
+	bound->pointers[bound->n_pointers++] = (struct adsm_named_pointer){
+		.what = what, .p = p, .access = access, .arg = arg,
+	};
 	/* A slot never changes its home. So no lock is needed, even if the object is freed meanwhile. */
 	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
 	if (object)
@@ -105,6 +109,52 @@ static int resolve_uses(struct adsm_bound *bound)
 	return 0;
 }
 
+/* An integer in an argument's bytes. */
+static bool value_of(const void *arg, uint32_t param, uint32_t offset, uint32_t size, int64_t *ret_value)
+{
+	const struct adsm_bound *bound = arg;
+	const struct adsm_launch_arg *value = param < bound->n_args ? &bound->args[param] : NULL;
+	int32_t small;
+
+	if (!value || value->kind != ADSM_LAUNCH_VALUE || value->size < size || offset > value->size - size)
+		return false;
+	if (size == sizeof(small)) {
+		memcpy(&small, (const char *)value->data + offset, sizeof(small));
+		*ret_value = small;
+	} else {
+		memcpy(ret_value, (const char *)value->data + offset, sizeof(*ret_value));
+	}
+	return true;
+}
+
+/* How the call accesses an object by a pointer to @offset in it. OUT: it certainly overwrites all of the object. */
+static unsigned access_of(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer,
+			  const struct adsm_object *object, size_t offset)
+{
+	struct adsm_writes_launch launch = { .value = value_of, .arg = bound };
+
+	if (!pointer->writes || !bound->launch || object->size > INT64_MAX / 4)
+		return pointer->access;
+	launch.grid = bound->launch->grid;
+	launch.block = bound->launch->block;
+	return adsm_writes_cover(pointer->writes, &launch, -(int64_t)offset, (int64_t)(object->size - offset)) ?
+		ADSM_ACCESS_OUT : pointer->access;
+}
+
+/*
+ * The object of a pointer, or NULL. A pointer that need not point to an object may be one past the end of one, and is
+ * of that if no other object begins there. Lock held.
+ */
+static struct adsm_object *find_object(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
+{
+	const uintptr_t p = (uintptr_t)pointer->p;
+	struct adsm_object *object = adsm_object_find_locked(bound->home, p);
+
+	if (pointer->raw && (!object || object->freeing))
+		object = adsm_object_find_locked(bound->home, p - 1);
+	return object && !object->freeing && p - object->start < object->size + pointer->raw ? object : NULL;
+}
+
 static int resolve(struct adsm_bound *bound)
 {
 	for (size_t i = 0; i < bound->n_pointers; i++) {
@@ -117,12 +167,14 @@ static int resolve(struct adsm_bound *bound)
 			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': the object is on device %d, but the "
 					 "other objects of the call are on device %d", bound->kernel->info->name,
 					 pointer->what, object->home->index, bound->home->index);
-		object = adsm_object_find_locked(bound->home, (uintptr_t)pointer->p);
-		offset = object ? (uintptr_t)pointer->p - object->start : 0;
-		if (!object || object->freeing || offset >= object->size)
+		object = find_object(bound, pointer);
+		if (!object && pointer->raw)
+			continue;
+		if (!object)
 			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not in a live object",
 					 bound->kernel->info->name, pointer->what, pointer->p);
-		error = add_use(bound, object, pointer->access);
+		offset = (uintptr_t)pointer->p - object->start;
+		error = add_use(bound, object, access_of(bound, pointer, object, offset));
 		if (error)
 			return error;
 		if (pointer->arg) {
@@ -206,6 +258,40 @@ static const char *kind_name(uint32_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "an unknown kind";
 }
 
+/* Is a pointer, or what may be one, passed to a parameter of 8 bytes of a kernel in CUDA C? */
+static bool is_raw(const struct adsm_bound *bound, const struct adsm_param *param, const adsmArg *arg)
+{
+	if (!bound->kernel->info->raw)
+		return false;
+	if (param->kind == ADSM_ARG_POINTER)
+		return arg->kind == ADSM_ARG_POINTER ||
+		       (arg->kind == ADSM_ARG_VALUE && arg->data && arg->size == sizeof(void *));
+	return param->kind == ADSM_ARG_VALUE && arg->kind == ADSM_ARG_POINTER && param->size == sizeof(void *);
+}
+
+/*
+ * The kernel gets the address that the device has for the object, or the bytes unchanged if there is no object. A value
+ * that the kernel does not use as an address is not written through.
+ */
+static int bind_raw(struct adsm_bound *bound, const struct adsm_param *param, const adsmArg *arg,
+		    struct adsm_launch_arg *ret_arg)
+{
+	unsigned access = param->kind == ADSM_ARG_POINTER ? param->access : ADSM_ACCESS_IN;
+	const void *p = arg->data;
+	int error;
+
+	if (arg->kind == ADSM_ARG_VALUE)
+		memcpy(&p, arg->data, sizeof(p));
+	else if (arg->access)
+		access = arg->access;
+	error = add_pointer(bound, param->name, p, access, ret_arg);
+	if (!error && p) {
+		bound->pointers[bound->n_pointers - 1].raw = true;
+		bound->pointers[bound->n_pointers - 1].writes = access == param->access ? param->writes : NULL;
+	}
+	return error;
+}
+
 static int bind_argument(struct adsm_bound *bound, const struct adsm_param *param, const adsmArg *arg,
 			 struct adsm_launch_arg *ret_arg)
 {
@@ -218,6 +304,8 @@ static int bind_argument(struct adsm_bound *bound, const struct adsm_param *para
 	if (arg->kind == ADSM_ARG_POINTER && adsm_once_at((uintptr_t)arg->data))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is a write-once object, but the parameter is "
 				 "not declared ADSM_ONCE", kernel, param->name, arg->data);
+	if (is_raw(bound, param, arg))
+		return bind_raw(bound, param, arg, ret_arg);
 	/* Of a native kernel the parameters may be unknown. A value
 	 * may have any bytes, which the driver may take for a pointer. */
 	if (arg->kind != param->kind && !(native && (param->kind == ADSM_ARG_NONE || arg->kind == ADSM_ARG_VALUE)))
@@ -424,6 +512,8 @@ int adsm_bind_uses(struct adsm_bound *bound, struct adsm_home *home, const struc
 		return error;
 	bound->n_pointers = bound->named ? n : 0;
 	for (size_t i = 0; i < bound->n_pointers; i++)
-		bound->pointers[i] = (struct adsm_named_pointer){ NULL, uses[i].p, uses[i].access, NULL };
+		bound->pointers[i] = (struct adsm_named_pointer){
+			.p = uses[i].p, .access = uses[i].access,
+		};
 	return 0;
 }

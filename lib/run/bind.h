@@ -25,6 +25,8 @@ struct adsm_named_pointer {
 	const void *p;
 	unsigned access;
 	struct adsm_launch_arg *arg;	/* NULL: not an argument of the kernel */
+	bool raw;			/* it need not point to an object */
+	const char *writes;		/* what the kernel certainly writes (base/writes.h); NULL: not known */
 };
 
 /* What one call does to one object. */
@@ -44,6 +46,7 @@ struct adsm_bound_room {
 
 struct adsm_bound {
 	adsmKernel *kernel;		/* NULL: commands of the program's own, see driver.h */
+	const struct adsm_launch *launch;	/* its grid and block; NULL: not known yet */
 	struct adsm_home *home;		/* NULL until an argument names an object */
 	bool named;
 	bool known;			/* the call uses only what it names; also true

@@ -373,6 +373,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);
 	launch.advised = adsm_observes(ADSM_OBSERVE_ADVICE);
 	launch.n_args = call.bound.n_args;
+	call.bound.launch = &launch;
 	launch.args = call.bound.args;
 	start.home = call.bound.home;
 	call.where = where;
