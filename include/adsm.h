@@ -708,6 +708,15 @@ static inline adsmArg adsmUse(const volatile void *p, unsigned access)
 	return adsmArgMake_(ADSM_ARG_USE, access, (const void *)p, 0);
 }
 
+/*
+ * The kernel reaches objects that no argument names: the call is unnamed (adsmAssign()), and the library releases all
+ * objects of the device. It is not an argument of the kernel.
+ */
+static inline adsmArg adsmUseAll(void)
+{
+	return adsmArgMake_(ADSM_ARG_USE, 0, NULL, 1);
+}
+
 #ifdef __cplusplus
 }
 

@@ -277,17 +277,20 @@ static int bind_raw(struct adsm_bound *bound, const struct adsm_param *param, co
 		    struct adsm_launch_arg *ret_arg)
 {
 	unsigned access = param->kind == ADSM_ARG_POINTER ? param->access : ADSM_ACCESS_IN;
+	const char *writes = param->writes;
 	const void *p = arg->data;
 	int error;
 
-	if (arg->kind == ADSM_ARG_VALUE)
+	if (arg->kind == ADSM_ARG_VALUE) {
 		memcpy(&p, arg->data, sizeof(p));
-	else if (arg->access)
+	} else if (arg->access) {
 		access = arg->access;
+		writes = NULL;
+	}
 	error = add_pointer(bound, param->name, p, access, ret_arg);
 	if (!error && p) {
 		bound->pointers[bound->n_pointers - 1].raw = true;
-		bound->pointers[bound->n_pointers - 1].writes = access == param->access ? param->writes : NULL;
+		bound->pointers[bound->n_pointers - 1].writes = writes;
 	}
 	return error;
 }
@@ -390,6 +393,10 @@ static int bind(struct adsm_bound *bound, const adsmArg *args, size_t n)
 		if (args[i].access > ADSM_ACCESS_INOUT)
 			return adsm_fail(-EINVAL, "kernel '%s': access %u of an argument does not exist", info->name,
 					 args[i].access);
+		if (args[i].kind == ADSM_ARG_USE && !args[i].data && args[i].size) {
+			bound->named = false;		/* adsmUseAll() */
+			continue;
+		}
 		if (args[i].kind == ADSM_ARG_USE) {
 			error = add_pointer(bound, "adsmUse", args[i].data, args[i].access, NULL);
 		} else if (args[i].kind == ADSM_ARG_LOCAL && !bound->kernel->module->info->image &&

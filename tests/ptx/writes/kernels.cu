@@ -272,6 +272,9 @@ KERNEL stores_in_call(float *out, int n) { int i = X; if (i < n) put(&out[i], i)
 // want: INOUT INOUT named
 KERNEL byte_offset(char *out, long at) { out[at] = 1; }
 
+// want: OUT named
+KERNEL keeps_address(const void **out, const void *what) { out[X] = what; }
+
 // ---- Memory that no parameter names.
 
 struct where { float *to; int n; };

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - calls of kernels in CUDA C: which bytes of objects the library sends, and what addresses kernels get.
+ * calls MODULE: the one of kernels.cu. An object that a call writes whole (OUT) is not sent.
+ */
+#include <adsm.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define CHECK_MORE adsmLastError()
+#include "../../check.h"
+
+#define N 1000				/* elements of an object */
+#define SIZE (N * sizeof(float))
+#define THREADS 64
+
+static adsmModule *module;
+static float *out, *in, *other;
+static bool same_address;
+
+static adsmKernel *kernel(const char *name)
+{
+	adsmKernel *found = adsmKernelGet(module, name);
+
+	CHECKF(found, "%s", name);
+	return found;
+}
+
+static void fill(float *p, float first)
+{
+	for (int i = 0; i < N; i++)
+		p[i] = first + (float)i;
+}
+
+static uint64_t sent(const void *p)
+{
+	adsmStats stats;
+
+	CHECK_OK(adsmObjectStatsGet(p, &stats, sizeof(stats)));
+	return stats.h2d_bytes;
+}
+
+/* Call a kernel while all of out is Dirty. Returns how much of it the library sends. */
+static uint64_t call(const char *name, unsigned threads, const adsmArg *args, size_t n)
+{
+	uint64_t before;
+
+	fill(out, 5000);
+	fill(in, 100);
+	before = sent(out);
+	CHECK_OK(adsmCallArgs(kernel(name), adsmDim3((threads + THREADS - 1) / THREADS, 1, 1), adsmDim3(THREADS, 1, 1),
+			      args, n));
+	CHECK_OK(adsmSync());
+	return sent(out) - before;
+}
+#define CALL(name, threads, ...) call(name, threads, (const adsmArg[]){ __VA_ARGS__ }, \
+	sizeof((const adsmArg[]){ __VA_ARGS__ }) / sizeof(adsmArg))
+
+/* The first n elements are those of in, the others those of out. */
+static void check_copied(int n)
+{
+	for (int i = 0; i < N; i++)
+		CHECK_AT(out[i], i, i < n ? 100 + i : 5000 + i);
+}
+
+/* ---- What is sent -------------------------------------------------------------------------- */
+
+static void whole(void)
+{
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out), adsmPtr(in), adsmVal(N)), 0);
+	check_copied(N);
+	/* As much as the CPU has read or written since. */
+	CHECK_EQ(CALL("guarded", N + 500, adsmPtr(out), adsmPtr(in), adsmVal(N)), 0);
+	check_copied(N);
+	CHECK_EQ(CALL("grid_stride", 2 * THREADS, adsmPtr(out), adsmVal(N)), 0);
+	CHECK_EQ(CALL("plane", N, adsmPtr(out), adsmVal(N), adsmVal(1)), 0);
+	CHECK_EQ(CALL("halves", N / 2, adsmPtr(out), adsmVal(N / 2)), 0);
+}
+
+static void in_part(void)
+{
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out), adsmPtr(in), adsmVal(N - 1)), SIZE);
+	check_copied(N - 1);
+	CHECK_EQ(CALL("guarded", 10 * THREADS, adsmPtr(out), adsmPtr(in), adsmVal(N)), SIZE);
+	check_copied(10 * THREADS);
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out), adsmPtr(in), adsmVal(-1)), SIZE);
+	check_copied(0);
+	CHECK_EQ(CALL("one_too_few", N, adsmPtr(out), adsmVal(N)), SIZE);
+	CHECK_EQ(CALL("every_second", N / 2, adsmPtr(out), adsmVal(N / 2)), SIZE);
+	CHECK_EQ(out[1], 5001);
+	/* From the second element on. */
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out + 1), adsmPtr(in), adsmVal(N - 1)), SIZE);
+	CHECK_EQ(out[0], 5000);
+	CHECK_EQ(out[1], 100);
+}
+
+/* Other arguments use the object, too, or say how the kernel accesses it. */
+static void by_others(void)
+{
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out), adsmPtr(out), adsmVal(N)), SIZE);
+	check_copied(0);
+	CHECK_EQ(CALL("guarded", N, adsmInOut(out), adsmPtr(in), adsmVal(N)), SIZE);
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out), adsmPtr(in), adsmVal(N), adsmUse(out, ADSM_ACCESS_IN)), SIZE);
+	CHECK_EQ(CALL("guarded", N, adsmPtr(out), adsmPtr(in), adsmVal(N), adsmUseAll()), SIZE);
+	check_copied(N);
+	CHECK_EQ(CALL("guarded", N, adsmPtr(other), adsmPtr(in), adsmVal(N)), 0);
+	CHECK_EQ(CALL("guarded", N, adsmPtr(other), adsmPtr(in), adsmVal(N), adsmUseAll()), SIZE);
+	/* The address as a value. */
+	CHECK_EQ(CALL("guarded", N, adsmVal((uintptr_t)out), adsmPtr(in), adsmVal(N)), 0);
+	check_copied(N);
+}
+
+/* ---- Addresses ----------------------------------------------------------------------------- */
+
+static void check_kept(const adsmArg *what, uintptr_t want)
+{
+	uintptr_t *kept = adsmAlloc(sizeof(*kept));
+
+	CHECK(kept);
+	CHECK_OK(adsmCall(kernel("keeps_address"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(kept), *what));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(*kept, want);
+	CHECK_OK(adsmFree(kept));
+}
+#define KEPT(arg, want) check_kept(&(const adsmArg[]){ arg }[0], (uintptr_t)(want))
+
+static void addresses(void)
+{
+	KEPT(adsmPtr(NULL), 0);
+	KEPT(adsmVal((int64_t)-5), -5);
+	KEPT(adsmPtr((void *)0x12345), 0x12345);
+	if (same_address) {
+		KEPT(adsmPtr(out), out);
+		KEPT(adsmPtr(out + 7), out + 7);
+		KEPT(adsmPtr(out + N), out + N);
+	}
+	/* One past the end, and back. */
+	CHECK_EQ(CALL("long_base", N, adsmPtr(out + N), adsmVal((long)-N), adsmVal(N)), 0);
+	for (int i = 0; i < N; i++)
+		CHECK_AT(out[i], i, i);
+	/* A number that is added to an address. */
+	CHECK_EQ(CALL("byte_offset", 1, adsmPtr(out), adsmVal((long)(SIZE - 1))), SIZE);
+	CHECK_EQ(((char *)out)[SIZE - 1], 1);
+	/* Other kernels want an object, and kernels in CUDA C a number of the right size. */
+	CHECK_EQ(adsmCall(kernel("guarded"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmVal(1), adsmPtr(in), adsmVal(0)),
+		 -EINVAL);
+	CHECK_EQ(adsmCall(kernel("guarded"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(out), adsmPtr(in),
+			  adsmPtr(in)), -EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+
+	CHECK(argc == 2);
+	module = adsmModuleLoad(argv[1]);
+	CHECKF(module, "%s", argv[1]);
+	CHECK_OK(adsmDeviceInfo(0, &props));
+	same_address = props.same_address;
+	if (props.unified) {
+		printf("the device's memory is the CPU's, so nothing is sent\n");
+		return 77;
+	}
+	out = adsmAlloc(SIZE);
+	in = adsmAlloc(SIZE);
+	other = adsmAlloc(SIZE);
+	CHECK(out && in && other);
+	whole();
+	in_part();
+	by_others();
+	addresses();
+	printf("right\n");
+	return 0;
+}
