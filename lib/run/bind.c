@@ -109,6 +109,13 @@ static int resolve_uses(struct adsm_bound *bound)
 	return 0;
 }
 
+/* The address that the device gets, as far as it is known. */
+static bool address_of(const struct adsm_launch_arg *arg, int64_t *ret_value)
+{
+	*ret_value = arg->memory ? (int64_t)(arg->memory->address + arg->offset) : 0;
+	return arg->memory || !arg->offset;
+}
+
 /* An integer in an argument's bytes. */
 static bool value_of(const void *arg, uint32_t param, uint32_t offset, uint32_t size, int64_t *ret_value)
 {
@@ -116,6 +123,8 @@ static bool value_of(const void *arg, uint32_t param, uint32_t offset, uint32_t 
 	const struct adsm_launch_arg *value = param < bound->n_args ? &bound->args[param] : NULL;
 	int32_t small;
 
+	if (value && value->kind == ADSM_LAUNCH_POINTER && size == sizeof(*ret_value) && !offset)
+		return address_of(value, ret_value);
 	if (!value || value->kind != ADSM_LAUNCH_VALUE || value->size < size || offset > value->size - size)
 		return false;
 	if (size == sizeof(small)) {
@@ -174,13 +183,13 @@ static int resolve(struct adsm_bound *bound)
 			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not in a live object",
 					 bound->kernel->info->name, pointer->what, pointer->p);
 		offset = (uintptr_t)pointer->p - object->start;
-		error = add_use(bound, object, access_of(bound, pointer, object, offset));
-		if (error)
-			return error;
 		if (pointer->arg) {
 			pointer->arg->memory = object->memory;
 			pointer->arg->offset = offset;
 		}
+		error = add_use(bound, object, access_of(bound, pointer, object, offset));
+		if (error)
+			return error;
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "../check.h"
 #include "ptx/access.h"
+#include "ptx/writes.h"
 #include "ptx/translate.h"
 #include "tree.h"
 

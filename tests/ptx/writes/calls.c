@@ -76,6 +76,10 @@ static void whole(void)
 	CHECK_EQ(CALL("grid_stride", 2 * THREADS, adsmPtr(out), adsmVal(N)), 0);
 	CHECK_EQ(CALL("plane", N, adsmPtr(out), adsmVal(N), adsmVal(1)), 0);
 	CHECK_EQ(CALL("halves", N / 2, adsmPtr(out), adsmVal(N / 2)), 0);
+	CHECK_EQ(CALL("two_each", N / 2, adsmPtr(out), adsmVal(N)), 0);
+	for (int i = 0; i < N; i++)
+		CHECK_AT(out[i], i, i);
+	CHECK_EQ(CALL("if_there", N * THREADS, adsmPtr(out)), 0);
 }
 
 static void in_part(void)

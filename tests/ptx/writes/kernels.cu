@@ -128,6 +128,18 @@ KERNEL reduces(float *out, const float *in)
 		out[blockIdx.x] = sums[0];
 }
 // want: OUT named
+KERNEL if_there(float *out) { if (out && threadIdx.x == 0) out[blockIdx.x] = 1; }
+// want: OUT named
+KERNEL two_each(float *out, int n)
+{
+	int i = blockIdx.x * 2 * blockDim.x + threadIdx.x, j = i + blockDim.x;
+
+	if (i < n)
+		out[i] = i;
+	if (j < n)
+		out[j] = j;
+}
+// want: OUT named
 KERNEL first_block(float *out) { if (blockIdx.x == 0) out[threadIdx.x] = 1; }
 // want: OUT named
 KERNEL not_first(float *out) { if (threadIdx.x != 0) out[threadIdx.x] = 1; }
