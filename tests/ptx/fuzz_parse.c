@@ -167,11 +167,17 @@ static void analyse(const struct adsm_ptx_module *module)
 {
 	for (uint32_t i = 0; i < module->n_functions; i++) {
 		struct adsm_ptx_access access;
+		struct adsm_ptx_writes writes;
 
 		if (!module->functions[i]->is_entry || !module->functions[i]->has_body)
 			continue;
 		CHECKF(!adsm_ptx_access_find(module, module->functions[i], &access), "case %llu",
 		       (unsigned long long)current);
+		CHECKF(!adsm_ptx_writes_find(module, module->functions[i], &access, &writes), "case %llu",
+		       (unsigned long long)current);
+		for (uint32_t j = 0; j < writes.n; j++)
+			free(adsm_ptx_write_text(&writes.list[j], "k"));
+		adsm_ptx_writes_destroy(&writes);
 		adsm_ptx_access_destroy(&access);
 	}
 }

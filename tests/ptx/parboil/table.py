@@ -64,7 +64,7 @@ if "WRITE" in os.environ:
     with open(doc, "w", encoding="utf-8") as file:
         file.write(head + START + table + END + tail)
 elif old != table:
-    # Another clang may write PTX of which less is known.
+    # The PTX of another clang may say less.
     less = re.sub(r"OUT \| right(?:, at each call)?", "INOUT | conservative", old)
     same = all(new in (a, b) for new, a, b in zip(table.split("\n"), old.split("\n"), less.split("\n")))
     print(f"{doc} has another table" + (", as another clang has written it" if same else ""))
