@@ -153,6 +153,26 @@ static void addresses(void)
 			  adsmPtr(in)), -EINVAL);
 }
 
+/* A module whose text of writes is damaged is refused. */
+static void damaged(const char *name)
+{
+	static char bytes[32 << 20];
+	FILE *file = fopen(name, "rb");
+	size_t size;
+	char *line;
+
+	CHECK(file);
+	size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	line = memmem(bytes, size, "\nnot_guarded 0 4 ", 17);
+	CHECK(line);
+	line[15] = 'x';
+	errno = 0;
+	CHECK(!adsmModuleLoadMemory(bytes, size));
+	CHECK_EQ(errno, ENOEXEC);
+	CHECKF(strstr(adsmLastError(), "adsm_writes"), "%s", adsmLastError());
+}
+
 int main(int argc, char **argv)
 {
 	adsmDeviceProps props = { .struct_size = sizeof(props) };
@@ -174,6 +194,7 @@ int main(int argc, char **argv)
 	in_part();
 	by_others();
 	addresses();
+	damaged(argv[1]);
 	printf("right\n");
 	return 0;
 }

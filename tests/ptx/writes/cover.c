@@ -302,7 +302,7 @@ static void check_text(void)
 int main(void)
 {
 	static struct model model;
-	const uint32_t n = getenv("TEST_FULL") ? 50000 : 1000;
+	const uint32_t n = getenv("TEST_FULL") ? 50000 : 500;
 	uint32_t n_found = 0;
 
 	check_text();
