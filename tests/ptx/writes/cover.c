@@ -299,6 +299,20 @@ static void check_text(void)
 	CHECK(!adsm_writes_find(lines, "a", 0) && !adsm_writes_find(lines, "b", 1));
 }
 
+/* What is damaged is refused, or is another line. */
+static void check_damaged(struct model *model, char *lines)
+{
+	static const char some[] = "+-*0123456789gensuSUktbspxyz. \n";
+	const struct adsm_writes_launch launch = {
+		.grid = model->grid, .block = model->block, .value = value_of, .arg = model,
+	};
+
+	for (uint32_t n = 1 + below(3); n; n--)
+		lines[below((uint32_t)strlen(lines))] = some[below(sizeof(some) - 1)];
+	if (adsm_writes_are_valid(lines))
+		adsm_writes_cover(lines, &launch, 0, 1 + below(100));
+}
+
 int main(void)
 {
 	static struct model model;
@@ -315,6 +329,8 @@ int main(void)
 		if (!below(4))
 			make_line(lines + strlen(lines), sizeof(lines) - strlen(lines));
 		n_found += compare(&model, lines);
+		for (int j = 0; j < 20; j++)
+			check_damaged(&model, lines);
 	}
 	printf("%u lines, %u of which write something for certain\n", n, n_found);
 	CHECK(n_found > n / 10);
