@@ -152,8 +152,14 @@ static const char *flush_of(const struct adsm_ptx_instruction *instruction, enum
 {
 	if (!adsm_ptx_has(instruction, "ftz"))
 		return NULL;
-	return type == ADSM_PTX_f32 ? "ptx_flush(" : type == ADSM_PTX_f16 ? "ptx_flush_f16(" :
-	       type == ADSM_PTX_f16x2 ? "ptx_flush_f16x2(" : NULL;
+	switch (type) {
+	case ADSM_PTX_f32: return "ptx_flush(";
+	case ADSM_PTX_f16: return "ptx_flush_f16(";
+	case ADSM_PTX_f16x2: return "ptx_flush_f16x2(";
+	case ADSM_PTX_bf16: return "ptx_flush_bf16(";
+	case ADSM_PTX_bf16x2: return "ptx_flush_bf16x2(";
+	default: return NULL;
+	}
 }
 
 static const char *saturation_of(const struct adsm_ptx_instruction *instruction, enum adsm_ptx_type type)

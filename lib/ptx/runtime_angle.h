@@ -72,7 +72,8 @@ PTX_INLINE float ptx_sine_of(float x, uint64_t quarters)
 	sine = PTX_MULTIPLY_ADD_D(sine, z, -0x1.a00ee92f705efp-13);
 	sine = PTX_MULTIPLY_ADD_D(sine, z, 0x1.1111074d2eb6ap-7);
 	sine = PTX_MULTIPLY_ADD_D(sine, z, -0x1.555555494bfa8p-3);
-	sine = PTX_MULTIPLY_ADD_D(sine * z, r, r);
+	/* The sum of zeros of both signs is +0. */
+	sine = __builtin_copysign(PTX_MULTIPLY_ADD_D(sine * z, r, r), r);
 	cosine = PTX_MULTIPLY_ADD_D(cosine, z, 0x1.a00e976f1699cp-16);
 	cosine = PTX_MULTIPLY_ADD_D(cosine, z, -0x1.6c16b2d5dcbfap-10);
 	cosine = PTX_MULTIPLY_ADD_D(cosine, z, 0x1.5555554479b64p-5);

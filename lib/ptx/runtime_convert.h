@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime_convert.h - conversions in the C text of modules that are made of PTX, after runtime_half.h. */
 
-/* From a number to an integer: limited to its range, and 0 for a NaN. @end is the first number above the range. */
-#define PTX_INTEGER(integer, ctype, number, real, least, most, end) \
+/*
+ * From a number to an integer: limited to its range. @end is the first number above the range. A NaN becomes 0, but
+ * from f64, or to 64 bits, only the highest bit of the integer is set.
+ */
+#define PTX_INTEGER(integer, ctype, number, real, least, most, end, unknown) \
 	PTX_INLINE ctype ptx_##integer##_of_##number(real x) \
 	{ \
-		const real known = x == x ? x : 0; \
-		const real above = known < (real)least ? (real)least : known; \
-		const ctype inside = (ctype)(above < end ? above : 0); \
-		return above < end ? inside : most; \
+		const real above = x >= (real)least ? x : (real)least; \
+		const ctype inside = (ctype)(above < end ? above : 0), limited = above < end ? inside : most; \
+		return x == x ? limited : unknown; \
 	}
-#define PTX_INTEGERS(number, real) \
-	PTX_INTEGER(u8, uint8_t, number, real, 0, UINT8_MAX, 0x1p8f) \
-	PTX_INTEGER(s8, int8_t, number, real, INT8_MIN, INT8_MAX, 0x1p7f) \
-	PTX_INTEGER(u16, uint16_t, number, real, 0, UINT16_MAX, 0x1p16f) \
-	PTX_INTEGER(s16, int16_t, number, real, INT16_MIN, INT16_MAX, 0x1p15f) \
-	PTX_INTEGER(u32, uint32_t, number, real, 0, UINT32_MAX, 0x1p32f) \
-	PTX_INTEGER(s32, int32_t, number, real, INT32_MIN, INT32_MAX, 0x1p31f) \
-	PTX_INTEGER(u64, uint64_t, number, real, 0, UINT64_MAX, 0x1p64f) \
-	PTX_INTEGER(s64, int64_t, number, real, INT64_MIN, INT64_MAX, 0x1p63f)
-PTX_INTEGERS(f32, float)
-PTX_INTEGERS(f64, double)
+#define PTX_INTEGERS(number, real, unknown) \
+	PTX_INTEGER(u8, uint8_t, number, real, 0, UINT8_MAX, 0x1p8f, unknown(0x80)) \
+	PTX_INTEGER(s8, int8_t, number, real, INT8_MIN, INT8_MAX, 0x1p7f, unknown(INT8_MIN)) \
+	PTX_INTEGER(u16, uint16_t, number, real, 0, UINT16_MAX, 0x1p16f, unknown(0x8000)) \
+	PTX_INTEGER(s16, int16_t, number, real, INT16_MIN, INT16_MAX, 0x1p15f, unknown(INT16_MIN)) \
+	PTX_INTEGER(u32, uint32_t, number, real, 0, UINT32_MAX, 0x1p32f, unknown(0x80000000u)) \
+	PTX_INTEGER(s32, int32_t, number, real, INT32_MIN, INT32_MAX, 0x1p31f, unknown(INT32_MIN)) \
+	PTX_INTEGER(u64, uint64_t, number, real, 0, UINT64_MAX, 0x1p64f, 0x8000000000000000ull) \
+	PTX_INTEGER(s64, int64_t, number, real, INT64_MIN, INT64_MAX, 0x1p63f, INT64_MIN)
+#define PTX_ZERO(highest) 0
+#define PTX_HIGHEST(highest) highest
+PTX_INTEGERS(f32, float, PTX_ZERO)
+PTX_INTEGERS(f64, double, PTX_HIGHEST)
 
 PTX_INLINE float ptx_f32_rp_of_f64(double x) { return ptx_round_rp(x, 0.0); }
 PTX_INLINE float ptx_f32_rz_of_f64(double x) { return ptx_round_rz(x, 0.0); }

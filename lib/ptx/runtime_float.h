@@ -304,12 +304,13 @@ PTX_INLINE double ptx_div_rz_f64(double a, double b) { return ptx_div_exact(a, b
 PTX_INLINE double ptx_div_rm_f64(double a, double b) { return -ptx_div_exact(-a, b, 1); }
 
 /*
- * Approximations. div.approx gives 0 for divisors above 2 to the 126th, as the manual says, and NaN if an infinity is
- * divided by one.
+ * Approximations. div.approx is a * (1 / b): for divisors above 2 to the 126th it gives a zero with the quotient's sign,
+ * as the manual says, and NaN if an infinity is divided by one.
  */
 PTX_INLINE float ptx_div_approx(float a, float b)
 {
-	return __builtin_fabsf(b) > 0x1p126f && __builtin_fabsf(b) < __builtin_inff() ? a * 0.0f : a / b;
+	return __builtin_fabsf(b) > 0x1p126f && __builtin_fabsf(b) < __builtin_inff() ?
+		a * __builtin_copysignf(0.0f, b) : a / b;
 }
 
 /* Of the double precision ones that flush subnormal numbers, the lower half of operand and result is 0. */
@@ -317,7 +318,8 @@ PTX_INLINE double ptx_upper(double x)
 {
 	const double upper = ptx_f64(ptx_b64(x) & 0xffffffff00000000ull);
 
-	return __builtin_fabs(x) < 0x1p-1022 ? __builtin_copysign(0.0, x) : x != x ? x : upper;
+	return __builtin_fabs(x) < 0x1p-1022 ? __builtin_copysign(0.0, x) : x != x ? ptx_f64(0x7fffffff00000000ull) :
+		upper;
 }
 
 PTX_INLINE double ptx_rcp_gross(double x) { return ptx_upper(1.0 / ptx_upper(x)); }
@@ -377,7 +379,8 @@ PTX_INLINE float ptx_sine(float x, uint64_t quarters)
 
 	sine = PTX_MULTIPLY_ADD(sine, square, 0x1.110630p-7f);
 	sine = PTX_MULTIPLY_ADD(sine, square, -0x1.555540p-3f);
-	sine = PTX_MULTIPLY_ADD(sine * square, angle, angle);
+	/* The sum of zeros of both signs is +0. */
+	sine = __builtin_copysignf(PTX_MULTIPLY_ADD(sine * square, angle, angle), angle);
 	cosine = PTX_MULTIPLY_ADD(cosine, square, -0x1.6c0786p-10f);
 	cosine = PTX_MULTIPLY_ADD(cosine, square, 0x1.55553ap-5f);
 	cosine = PTX_MULTIPLY_ADD(cosine, square, -0x1.fffffep-2f);
@@ -390,8 +393,8 @@ PTX_INLINE float ptx_cos(float x) { return ptx_sine(x, 1); }
 
 PTX_INLINE float ptx_tanh(float x)
 {
-	const float small = x - x * x * x * 0x1.555556p-2f, size = __builtin_fabsf(x);
+	const float size = __builtin_fabsf(x), small = size - size * size * size * 0x1.555556p-2f;
 	const float large = 1.0f - 2.0f / (ptx_ex2(size * 0x1.715476p+1f) + 1.0f);
 
-	return size < 0.03f ? small : x != x ? x : __builtin_copysignf(large, x);
+	return x != x ? x : __builtin_copysignf(size < 0.03f ? small : large, x);
 }

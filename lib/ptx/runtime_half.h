@@ -74,6 +74,7 @@ PTX_INLINE float ptx_odd_sum(double sum, double rest)
 PTX_INLINE float ptx_odd(double x) { return ptx_odd_sum(x, 0.0); }
 
 PTX_INLINE uint16_t ptx_flush_f16(uint16_t x) { return x & 0x7c00 ? x : x & 0x8000; }
+PTX_INLINE uint16_t ptx_flush_bf16(uint16_t x) { return x & 0x7f80 ? x : x & 0x8000; }
 PTX_INLINE uint16_t ptx_sat_f16(uint16_t x) { return (int16_t)x <= 0 || x > 0x7c00 ? 0 : x > 0x3c00 ? 0x3c00 : x; }
 PTX_INLINE uint16_t ptx_relu_f16(uint16_t x) { return (x & 0x7fff) > 0x7c00 ? 0x7fff : x & 0x8000 ? 0 : x; }
 PTX_INLINE uint16_t ptx_relu_bf16(uint16_t x) { return (x & 0x7fff) > 0x7f80 ? 0x7fff : x & 0x8000 ? 0 : x; }
@@ -90,6 +91,7 @@ PTX_INLINE uint16_t ptx_relu_bf16(uint16_t x) { return (x & 0x7fff) > 0x7f80 ? 0
 	}
 
 PTX_TWICE(flush, f16)
+PTX_TWICE(flush, bf16)
 PTX_TWICE(sat, f16)
 PTX_TWICE(relu, f16)
 PTX_TWICE(relu, bf16)

@@ -167,7 +167,7 @@ PTX_INLINE double ptx_erfinv(double y)
 	return size < 0.5 ? ptx_erfinv_near(y) : __builtin_copysign(ptx_erfcinv(1.0 - size), y);
 }
 
-PTX_INLINE double ptx_normcdfinv(double p) { return -1.4142135623730950488 * ptx_erfcinv(2.0 * p); }
+PTX_INLINE double ptx_normcdfinv(double p) { return 0.0 - 1.4142135623730950488 * ptx_erfcinv(2.0 * p); }
 
 /* The modified Bessel functions of order 0 and 1: by their series, and by that for large x. */
 PTX_RARE double ptx_bessel_i(int order, double x)

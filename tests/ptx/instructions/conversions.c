@@ -54,7 +54,9 @@ static void number_to_integer(const struct form *form, uint64_t *v)
 	wide result, twice;
 
 	if (isnan(x)) {
-		v[0] = 0;
+		/* Section 9.7.9.21 of the manual. */
+		v[0] = form->type == 'd' || form->to_bits == 64 ? (uint64_t)integer((uint64_t)1 << (form->to_bits - 1),
+										    form->to_bits, form->to_signed) : 0;
 		return;
 	}
 	if (size >= 0x1p100) {

@@ -246,8 +246,8 @@ static double exactly(int operation, double a, double b)
 	case SQRT: return sqrt(a);
 	case RSQRT: return 1 / sqrt(a);
 	case DIV:
-		/* For such divisors the manual says 0, or NaN for an infinity divided. */
-		return fabs(b) > 0x1p126 && fabs(b) < INFINITY ? a * 0.0 : a / b;
+		/* For such divisors the manual says a zero with the sign of the quotient, or NaN for an infinity divided. */
+		return fabs(b) > 0x1p126 && fabs(b) < INFINITY ? a * copysign(0, b) : a / b;
 	default: return a / b;
 	}
 }
