@@ -3,6 +3,7 @@
 #include "body.h"
 
 #include "globals.h"
+#include "list.h"
 #include "yields.h"
 
 #include <stdio.h>
@@ -92,6 +93,9 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 	const bool guarded = block->by && block->by->guard.kind != ADSM_PTX_OP_NONE;
 
 	writer->instruction = block->by;
+	/* What is not supported is refused here. */
+	if (block->by && !adsm_ptx_suspends(block->by))
+		adsm_ptx_find_form(writer, block->by);
 	adsm_ptx_print(writer, "\t\t");
 	/* The branch that does not end the thread is the one that is taken. */
 	if (writer->linear && adsm_ptx_bit(writer->linear->decided, index))

@@ -130,16 +130,29 @@ static void open_whole(struct adsm_ptx_writer *writer, const struct adsm_ptx_ins
 			  from == ADSM_PTX_f64 ? "" : "f", "", "");
 }
 
+/* Which modifiers go together. Roundings are checked elsewhere. */
+static void check_modifiers(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
+{
+	const enum adsm_ptx_type to = instruction->types[0], from = instruction->types[1];
+
+	if (adsm_ptx_has(instruction, "relu") && (!is_half(to) || from != ADSM_PTX_f32 ||
+						  adsm_ptx_one_of(instruction, "rm|rp|ftz|sat")))
+		refuse(writer, instruction, "is not supported: relu is for f16.f32 and bf16.f32 with rn and rz");
+	if (adsm_ptx_has(instruction, "ftz") && to != ADSM_PTX_f32 && from != ADSM_PTX_f32)
+		refuse(writer, instruction, "is not supported: ftz is for f32");
+	if (adsm_ptx_has(instruction, "sat") && to == ADSM_PTX_bf16)
+		refuse(writer, instruction, "is not supported: there is no sat for bf16");
+}
+
 static void write_number(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
 	const enum adsm_ptx_type to = instruction->types[0], from = instruction->types[1];
 	const bool flush = adsm_ptx_has(instruction, "ftz");
 	int n_open = 0;
 
-	if (adsm_ptx_has(instruction, "relu") && (!is_half(to) || from != ADSM_PTX_f32))
-		refuse(writer, instruction, "is not supported: relu is for f16.f32 and bf16.f32");
+	check_modifiers(writer, instruction);
 	adsm_ptx_begin(writer, &instruction->operands[0], to);
-	if (adsm_ptx_has(instruction, "sat") && is_number(to) && to != ADSM_PTX_bf16)
+	if (adsm_ptx_has(instruction, "sat") && is_number(to))
 		open_call(writer, &n_open, "ptx_sat_", adsm_ptx_type_name(to), "", "");
 	if (adsm_ptx_has(instruction, "relu"))
 		open_call(writer, &n_open, "ptx_relu_", adsm_ptx_type_name(to), "", "");

@@ -56,6 +56,12 @@ static bool is_type(const char *word)
 	return false;
 }
 
+/* Hints about caches, of the first and the second level, change nothing. */
+static bool is_hint(const char *word)
+{
+	return !strncmp(word, "L1::", 4) || !strncmp(word, "L2::", 4);
+}
+
 /* Copy the next word of @words, which is cut if it is too long. Returns what follows it; NULL: there is no more. */
 static const char *next_word(const char *words, char *word, size_t size)
 {
@@ -77,8 +83,6 @@ static bool types_fit(const struct adsm_ptx_form *form, const struct adsm_ptx_in
 	char name[64];
 	size_t used = 0;
 
-	if (!strcmp(form->types, "*"))
-		return true;
 	if (!form->types[0])
 		return !instruction->n_types;
 	name[0] = '\0';
@@ -90,16 +94,15 @@ static bool types_fit(const struct adsm_ptx_form *form, const struct adsm_ptx_in
 
 static bool modifiers_fit(const struct adsm_ptx_form *form, const struct adsm_ptx_instruction *instruction)
 {
+	const bool has_hints = strchr(form->modifiers, '~') != NULL;
 	char word[128];
 	uint32_t n = 0, found = 0;
 
-	if (!strcmp(form->modifiers, "*"))
-		return true;
 	for (uint32_t i = 0; i < instruction->n_modifiers; i++)
-		n += !is_type(instruction->modifiers[i]);
+		n += !is_type(instruction->modifiers[i]) && !(has_hints && is_hint(instruction->modifiers[i]));
 	for (const char *at = next_word(form->modifiers, word, sizeof(word)); at;
 	     at = next_word(at, word, sizeof(word))) {
-		const bool optional = word[0] == '?';
+		const bool optional = word[0] == '?' || word[0] == '~';
 		const bool there = adsm_ptx_one_of(instruction, word + optional) != NULL;
 
 		if (!there && !optional)
@@ -265,12 +268,14 @@ static size_t print_words(const struct adsm_ptx_form *form, char *text, size_t s
 	char word[128];
 	size_t used = 0;
 
-	if (!strcmp(form->modifiers, "*"))
-		return 0;
 	for (const char *at = next_word(form->modifiers, word, sizeof(word)); at && used < size;
 	     at = next_word(at, word, sizeof(word))) {
-		const bool optional = word[0] == '?', several = strchr(word, '|') != NULL;
+		bool optional, several;
 
+		if (word[0] == '~')
+			strcpy(word, "?L1::...|L2::...");
+		optional = word[0] == '?';
+		several = strchr(word, '|') != NULL;
 		for (char *c = word; *c; c++)
 			*c = *c == '|' ? ',' : *c;
 		used += (size_t)snprintf(text + used, size - used, "%s.%s%s%s%s",
@@ -286,7 +291,7 @@ size_t adsm_ptx_describe_form(const struct adsm_ptx_form *form, char *text, size
 
 	if (used + 1 < size)
 		used += print_words(form, text + used, size - used);
-	if (used + 1 < size)
+	if (used + 1 < size && form->types[0])
 		used += (size_t)snprintf(text + used, size - used, ".(%s)", form->types);
 	return used;
 }

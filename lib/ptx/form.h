@@ -11,11 +11,11 @@
 #include "writer.h"
 
 /*
- * Modifiers: words with spaces between them. "lo": must be there; "?sat": may be there; "rn|rz": one of them must be
- * there; "?rn|rz": one of them may be there. "*": the function checks all modifiers. Types are not among the modifiers.
+ * Modifiers: words with spaces between them, in the order of the manual. "lo": must be there; "?sat": may be there;
+ * "rn|rz": one of them must be there; "?rn|rz": one of them may be there. "~": hints about caches may be there, L1::...
+ * and L2::.... Types are not among the modifiers.
  *
- * Types: words with spaces between them: "u32", or "f16.f32" for an instruction with two types. "*": the function
- * checks them.
+ * Types: words with spaces between them: "u32", or "f16.f32" for an instruction with two types. "": no type.
  *
  * Text: an expression with
  *	$1 ... $4	the operand of this index, as a value of the last type, t. A letter after it names another type:

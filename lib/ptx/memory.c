@@ -13,41 +13,6 @@ static _Noreturn void refuse(struct adsm_ptx_writer *writer, const struct adsm_p
 	adsm_ptx_refuse(writer, "%s %s", name, reason);
 }
 
-/* Hints about caches, of the first and the second level, change nothing. */
-static bool is_hint(const char *modifier)
-{
-	return !strncmp(modifier, "L1::", 4) || !strncmp(modifier, "L2::", 4);
-}
-
-static bool among(const char *modifier, const char *const *list)
-{
-	for (; *list; list++)
-		if (!strcmp(modifier, *list))
-			return true;
-	return false;
-}
-
-/* Refuse what is neither in the list, nor a type, nor a hint. */
-static void check(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
-		  const char *const *list)
-{
-	for (uint32_t i = 0; i < instruction->n_modifiers; i++) {
-		const char *modifier = instruction->modifiers[i];
-		bool is_type = false;
-
-		for (uint32_t j = 0; j < instruction->n_types; j++)
-			is_type |= !strcmp(modifier, adsm_ptx_type_name(instruction->types[j]));
-		if (is_type || is_hint(modifier) || among(modifier, list))
-			continue;
-		adsm_ptx_refuse(writer, "%s.%s is not supported", instruction->opcode, modifier);
-	}
-}
-
-static const char *const access_words[] = {
-	"weak", "volatile", "relaxed", "acquire", "release", "cta", "gpu", "sys", "global", "shared", "local", "const",
-	"param", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "v2", "v4", NULL,
-};
-
 /* The order of an access, as C's builtins have it; NULL: it is an ordinary one. */
 static const char *order_of(const struct adsm_ptx_instruction *instruction)
 {
@@ -56,20 +21,16 @@ static const char *order_of(const struct adsm_ptx_instruction *instruction)
 	       adsm_ptx_one_of(instruction, "volatile|relaxed") ? "__ATOMIC_RELAXED" : NULL;
 }
 
-/* The type of what is loaded or stored, and the elements; refuses what is wrong. */
+/* The number of elements that are loaded or stored. */
 static uint32_t check_access(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,
 			     const struct adsm_ptx_operand *values)
 {
-	const enum adsm_ptx_type type = adsm_ptx_type_of(instruction);
 	const uint32_t n = values->kind == ADSM_PTX_OP_VECTOR ? values->n : 1;
 
-	check(writer, instruction, access_words);
-	if (instruction->n_types != 1 || !adsm_ptx_size(type))
-		refuse(writer, instruction, "needs the type of what is in memory");
 	if (n != instruction->vector)
 		refuse(writer, instruction, "has another number of registers than its v2 or v4 says");
-	if (order_of(instruction) && adsm_ptx_size(type) > 8)
-		refuse(writer, instruction, "is not supported: such an access has at most 64 bits");
+	if (n * adsm_ptx_size(adsm_ptx_type_of(instruction)) > 16)
+		refuse(writer, instruction, "is not supported: an access has at most 16 bytes");
 	return n;
 }
 
@@ -173,31 +134,18 @@ static void write_st(struct adsm_ptx_writer *writer, const struct adsm_ptx_instr
 	adsm_ptx_print(writer, " }");
 }
 
-static const char *const nothing_words[] = {
-	"global", "local", "L1", "L2", "async", "commit_group", "wait_group", "wait_all", "fractional", "range", NULL,
-};
-
 /* What only concerns caches, and waits for copies that are complete. */
 static void write_nothing(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
-	check(writer, instruction, nothing_words);
 	adsm_ptx_print(writer, "/* %s */", instruction->opcode);
-}
-
-static void write_policy(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
-{
-	check(writer, instruction, nothing_words);
-	adsm_ptx_assign(writer, instruction, 'u', "0");
 }
 
 /* cp.async [to], [from], size, size of the source: the rest of what is written is 0. */
 static void write_copy(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
-	static const char *const words[] = { "async", "ca", "cg", "shared", "global", NULL };
 	const struct adsm_ptx_operand *operands = instruction->operands;
 	uint64_t size;
 
-	check(writer, instruction, words);
 	if (instruction->n < 3 || instruction->n > 4 || operands[2].kind != ADSM_PTX_OP_INTEGER ||
 	    (operands[2].bits != 4 && operands[2].bits != 8 && operands[2].bits != 16))
 		refuse(writer, instruction, "needs two addresses and a size, which is 4, 8 or 16");
@@ -214,14 +162,6 @@ static void write_copy(struct adsm_ptx_writer *writer, const struct adsm_ptx_ins
 	adsm_ptx_print(writer, ");");
 }
 
-static void write_cp(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
-{
-	if (adsm_ptx_one_of(instruction, "commit_group|wait_group|wait_all"))
-		write_nothing(writer, instruction);
-	else
-		write_copy(writer, instruction);
-}
-
 /* All threads of a block run in one thread of the process: among them only the compiler could change the order. */
 static void write_fence(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
@@ -233,7 +173,7 @@ static void write_fence(struct adsm_ptx_writer *writer, const struct adsm_ptx_in
 static void write_arrive(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
 	if (instruction->n != 2)
-		refuse(writer, instruction, "needs the index of a barrier and its number of threads");
+		adsm_ptx_refuse(writer, "%s needs the index of a barrier and its number of threads", instruction->opcode);
 	adsm_ptx_print(writer, "PTX_ARRIVE(");
 	adsm_ptx_read(writer, &instruction->operands[0], ADSM_PTX_u32);
 	adsm_ptx_print(writer, ", ");
@@ -241,16 +181,27 @@ static void write_arrive(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 	adsm_ptx_print(writer, ");");
 }
 
+#define TYPES "b8 u8 s8 b16 u16 s16 b32 u32 s32 b64 u64 s64 f32 f64"
+
 const struct adsm_ptx_form adsm_ptx_memory_forms[] = {
-	{ "ld", "*", "*", 0, NULL, write_ld },
-	{ "ldu", "*", "*", 0, NULL, write_ld },
-	{ "st", "*", "*", 0, NULL, write_st },
-	{ "cp", "*", "*", 0, NULL, write_cp },
-	{ "prefetch", "*", "*", 0, NULL, write_nothing },
-	{ "prefetchu", "*", "*", 0, NULL, write_nothing },
-	{ "applypriority", "*", "*", 0, NULL, write_nothing },
-	{ "discard", "*", "*", 0, NULL, write_nothing },
-	{ "createpolicy", "*", "*", 0, NULL, write_policy },
+	{ "ld", "?weak ?global|shared|local|const|param ?ca|cg|cs|lu|cv ?v2|v4 ~", TYPES, 0, NULL, write_ld },
+	{ "ld", "volatile ?global|shared|local ?v2|v4 ~", TYPES, 0, NULL, write_ld },
+	{ "ld", "relaxed|acquire cta|gpu|sys ?global|shared ?v2|v4 ~", TYPES, 0, NULL, write_ld },
+	{ "ld", "global ?ca|cg|cs nc ?v2|v4 ~", TYPES, 0, NULL, write_ld },
+	{ "ldu", "?global ?v2|v4", TYPES, 0, NULL, write_ld },
+	{ "st", "?weak ?global|shared|local|param ?wb|cg|cs|wt ?v2|v4 ~", TYPES, 0, NULL, write_st },
+	{ "st", "volatile ?global|shared|local ?v2|v4 ~", TYPES, 0, NULL, write_st },
+	{ "st", "relaxed|release cta|gpu|sys ?global|shared ?v2|v4 ~", TYPES, 0, NULL, write_st },
+	{ "cp", "async ca|cg shared global ~", "", 0, NULL, write_copy },
+	{ "cp", "async commit_group|wait_group|wait_all", "", 0, NULL, write_nothing },
+	{ "prefetch", "?global|local L1|L2", "", 0, NULL, write_nothing },
+	{ "prefetch", "global L2::evict_last|L2::evict_normal", "", 0, NULL, write_nothing },
+	{ "prefetchu", "L1", "", 0, NULL, write_nothing },
+	{ "applypriority", "?global L2::evict_normal", "", 0, NULL, write_nothing },
+	{ "discard", "?global L2", "", 0, NULL, write_nothing },
+	{ "createpolicy", "fractional ~", "b64", 'u', "0", NULL },
+	{ "createpolicy", "range ?global ~", "b64", 'u', "0", NULL },
+	{ "createpolicy", "cvt L2", "b64", 'u', "0", NULL },
 	{ "bar", "?cta arrive", "", 0, NULL, write_arrive },
 	{ "barrier", "?cta arrive ?aligned", "", 0, NULL, write_arrive },
 	{ "membar", "cta|gl|sys", "", 0, NULL, write_fence },

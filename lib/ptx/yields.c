@@ -3,38 +3,39 @@
 #include "yields.h"
 
 #include "blocks.h"
+#include "list.h"
 
-/* What a yield does, by its opcode and its operation. */
-static const struct {
-	const char *opcode, *operation, *type, *name;	/* type NULL: any */
-} kinds[] = {
-	{ "shfl", "up", NULL, "PTX_SHFL_UP" },
-	{ "shfl", "down", NULL, "PTX_SHFL_DOWN" },
-	{ "shfl", "bfly", NULL, "PTX_SHFL_BFLY" },
-	{ "shfl", "idx", NULL, "PTX_SHFL_IDX" },
-	{ "vote", "any", NULL, "PTX_VOTE_ANY" },
-	{ "vote", "all", NULL, "PTX_VOTE_ALL" },
-	{ "vote", "uni", NULL, "PTX_VOTE_UNI" },
-	{ "vote", "ballot", NULL, "PTX_VOTE_BALLOT" },
-	{ "match", "any", NULL, "PTX_MATCH_ANY" },
-	{ "match", "all", NULL, "PTX_MATCH_ALL" },
-	{ "redux", "add", NULL, "PTX_REDUX_ADD" },
-	{ "redux", "and", NULL, "PTX_REDUX_AND" },
-	{ "redux", "or", NULL, "PTX_REDUX_OR" },
-	{ "redux", "xor", NULL, "PTX_REDUX_XOR" },
-	{ "redux", "min", "s32", "PTX_REDUX_MIN_S" },
-	{ "redux", "max", "s32", "PTX_REDUX_MAX_S" },
-	{ "redux", "min", "u32", "PTX_REDUX_MIN_U" },
-	{ "redux", "max", "u32", "PTX_REDUX_MAX_U" },
-	{ "activemask", "activemask", NULL, "PTX_MEET" },
-	{ "bar", "popc", NULL, "PTX_RED_POPC" },
-	{ "bar", "and", NULL, "PTX_RED_AND" },
-	{ "bar", "or", NULL, "PTX_RED_OR" },
-	{ "bar", "sync", NULL, "PTX_MEET" },
-	{ "barrier", "popc", NULL, "PTX_RED_POPC" },
-	{ "barrier", "and", NULL, "PTX_RED_AND" },
-	{ "barrier", "or", NULL, "PTX_RED_OR" },
-	{ "barrier", "sync", NULL, "PTX_MEET" },
+/* The text of a form is what the yield does: a word of runtime_block.h. */
+const struct adsm_ptx_form adsm_ptx_yield_forms[] = {
+	{ "shfl", "?sync up", "b32", 0, "PTX_SHFL_UP", NULL },
+	{ "shfl", "?sync down", "b32", 0, "PTX_SHFL_DOWN", NULL },
+	{ "shfl", "?sync bfly", "b32", 0, "PTX_SHFL_BFLY", NULL },
+	{ "shfl", "?sync idx", "b32", 0, "PTX_SHFL_IDX", NULL },
+	{ "vote", "?sync any", "pred", 0, "PTX_VOTE_ANY", NULL },
+	{ "vote", "?sync all", "pred", 0, "PTX_VOTE_ALL", NULL },
+	{ "vote", "?sync uni", "pred", 0, "PTX_VOTE_UNI", NULL },
+	{ "vote", "?sync ballot", "b32", 0, "PTX_VOTE_BALLOT", NULL },
+	{ "match", "any sync", "b32 b64", 0, "PTX_MATCH_ANY", NULL },
+	{ "match", "all sync", "b32 b64", 0, "PTX_MATCH_ALL", NULL },
+	{ "redux", "sync add", "u32 s32", 0, "PTX_REDUX_ADD", NULL },
+	{ "redux", "sync and", "b32", 0, "PTX_REDUX_AND", NULL },
+	{ "redux", "sync or", "b32", 0, "PTX_REDUX_OR", NULL },
+	{ "redux", "sync xor", "b32", 0, "PTX_REDUX_XOR", NULL },
+	{ "redux", "sync min", "s32", 0, "PTX_REDUX_MIN_S", NULL },
+	{ "redux", "sync max", "s32", 0, "PTX_REDUX_MAX_S", NULL },
+	{ "redux", "sync min", "u32", 0, "PTX_REDUX_MIN_U", NULL },
+	{ "redux", "sync max", "u32", 0, "PTX_REDUX_MAX_U", NULL },
+	{ "activemask", "", "b32", 0, "PTX_MEET", NULL },
+	{ "bar", "warp sync", "", 0, "PTX_MEET", NULL },
+	{ "bar", "?cta sync", "", 0, "PTX_MEET", NULL },
+	{ "bar", "?cta red popc", "u32", 0, "PTX_RED_POPC", NULL },
+	{ "bar", "?cta red and", "pred", 0, "PTX_RED_AND", NULL },
+	{ "bar", "?cta red or", "pred", 0, "PTX_RED_OR", NULL },
+	{ "barrier", "?cta sync ?aligned", "", 0, "PTX_MEET", NULL },
+	{ "barrier", "?cta red popc ?aligned", "u32", 0, "PTX_RED_POPC", NULL },
+	{ "barrier", "?cta red and ?aligned", "pred", 0, "PTX_RED_AND", NULL },
+	{ "barrier", "?cta red or ?aligned", "pred", 0, "PTX_RED_OR", NULL },
+	{ NULL, NULL, NULL, 0, NULL, NULL },
 };
 
 static bool is_barrier(const struct adsm_ptx_instruction *yield)
@@ -81,18 +82,9 @@ void adsm_ptx_write_yield(struct adsm_ptx_writer *writer, const struct adsm_ptx_
 			       yield->line);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!adsm_ptx_is(yield, kinds[i].opcode) ||
-		    (!adsm_ptx_has(yield, kinds[i].operation) && !adsm_ptx_is(yield, kinds[i].operation)))
-			continue;
-		if (kinds[i].type && !adsm_ptx_has(yield, kinds[i].type))
-			continue;
-		adsm_ptx_print(writer, "\t{ %s, %s, %d },\n", is_barrier(yield) ? "PTX_BARRIER" :
-			       adsm_ptx_is(yield, "activemask") ? "PTX_ACTIVE" : "PTX_WARP", kinds[i].name,
-			       yield->line);
-		return;
-	}
-	adsm_ptx_refuse(writer, "this way for threads to exchange values is not supported");
+	adsm_ptx_print(writer, "\t{ %s, %s, %d },\n", is_barrier(yield) ? "PTX_BARRIER" :
+		       adsm_ptx_is(yield, "activemask") ? "PTX_ACTIVE" : "PTX_WARP",
+		       adsm_ptx_find_form(writer, yield)->text, yield->line);
 }
 
 /* A store of an operand to the thread's entry of an array. */

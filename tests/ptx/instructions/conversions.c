@@ -180,7 +180,7 @@ static void add_pair(const struct type *to, const struct type *from)
 		} else if (narrows && !(to->kind == 'b' && from->kind == 'i')) {
 			snprintf(modifiers, sizeof(modifiers), ".%s%s%s", name, ftz, sat);
 			add(to_number, to, from, modifiers)->mode = mode;
-			if (to->bits == 16 && from->kind == 'f' && !(i & 3)) {
+			if (to->bits == 16 && from->kind == 'f' && !(i & 3) && i < 8) {
 				snprintf(modifiers, sizeof(modifiers), ".%s.relu", name);
 				add(to_number, to, from, modifiers)->mode = mode;
 			}

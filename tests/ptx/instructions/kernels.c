@@ -282,7 +282,7 @@ size_t kernels_check_refusals(void)
 		{ "d:pred:p a:b32:i", "setp.lt.b32 %d, %a, %a;", "cannot be compared by lt" },
 		{ "d:pred:p a:b32:i", "setp.ltu.s32 %d, %a, %a;", "cannot be compared by ltu" },
 		{ "d:b32:i a:b32:i", "ld.global.u32 %d, [%a];", "64 bits" },
-		{ "d:b32:i a:b64:i", "ld.global.bad.u32 %d, [%a];", "ld.bad is not supported" },
+		{ "d:b32:i a:b64:i", "ld.global.bad.u32 %d, [%a];", "ld.global.bad.u32 is not supported" },
 		{ "d:b32:i a:b32:i", "call (%d), unknown, (%a);",
 			"it calls unknown, which the module does not define" },
 		{ "d:b32:i a:b64:m", "atom.global.add.b32 %d, [%a], 1;", "atom.global.add.b32 is not supported" },
