@@ -92,9 +92,9 @@ static void add_special(void)
 		struct form *form = add_form(special, "d:f64:E a:f64:d", "call (%%d), __nv_%s, (%%a);", list[i].name);
 
 		form->operation = list[i].operation;
-		form->bound.relative = 1e-13;
-		/* Near a root the model has no more digits. */
-		form->bound.absolute = list[i].operation == '1' ? 1e-15 : list[i].operation == '0' ? 0 : 3e-17;
+		/* 10 to the -13th. Near a root the model has no more digits. */
+		add_bound(form, (struct bound)BOUND('r', -43.185, 0))->floor =
+			list[i].operation == '1' ? 1e-15 : list[i].operation == '0' ? 0 : 3e-17;
 	}
 }
 
@@ -127,7 +127,7 @@ static void add_single(void)
 					     i == 8 ? ", %b" : "");
 
 		form->operation = i;
-		form->bound.ulp = 0.53;
+		add_bound(form, (struct bound)BOUND('u', 0.53, 0));
 	}
 }
 

@@ -69,14 +69,14 @@ static void setp(const struct form *form, uint64_t *v)
 
 static void set(const struct form *form, uint64_t *v)
 {
-	const bool with = v[3] & 1;
+	const bool with = (int)(v[3] & 1) != form->extra >> 3;
 	const uint64_t truth = form->to_type == 'f' ? 0x3f800000 : form->to_type == 'h' ? 0x3c00 :
 			       form->to_type == 'b' ? 0x3f80 : ~0ull;
 	const uint64_t low = form->flag ? 0xffff : ~0ull;
-	uint64_t result = combine(form->extra, outcome(form, v[1] & low, v[2] & low) & form->operation, with) ? truth :
-		0;
+	uint64_t result = combine(form->extra & 7, outcome(form, v[1] & low, v[2] & low) & form->operation, with) ?
+			  truth : 0;
 
-	if (form->flag && combine(form->extra, outcome(form, v[1] >> 16 & low, v[2] >> 16 & low) & form->operation,
+	if (form->flag && combine(form->extra & 7, outcome(form, v[1] >> 16 & low, v[2] >> 16 & low) & form->operation,
 				  with))
 		result |= truth << 16;
 	v[0] = result;
@@ -105,9 +105,10 @@ static const char *register_of(const struct type *type)
 	return type->kind == 'h' || type->kind == 'b' ? "b16" : type->name;
 }
 
+static const char *const combinations[] = { "", ".and", ".or", ".xor" };
+
 static void add_setp(size_t comparison, const struct type *type)
 {
-	static const char *const combinations[] = { "", ".and", ".or", ".xor" };
 	const int n = type->kind == 'f' || type->kind == 'h' ? 32 : 16;
 	char registers[96];
 
@@ -130,17 +131,22 @@ static void add_setp(size_t comparison, const struct type *type)
 
 static void add_set(size_t comparison, const struct type *type, const char *to, char to_type)
 {
+	const int n = type->kind == 'f' || type->kind == 'h' ? 16 : 8;
 	char registers[96];
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < n; i++) {
+		const int how = i & 3;
+		const bool negated = i & 4, ftz = i & 8;
 		struct form *form;
 
+		if (negated && !how)
+			continue;
 		snprintf(registers, sizeof(registers), "d:b%d:i a:%s:%c b:%s:%c c:pred:p", strstr(to, "16") ? 16 : 32,
 			 register_of(type), type->kind, register_of(type), type->kind);
-		form = add_form(set, registers, "set.%s%s.%s.%s %%d, %%a, %%b%s;", list[comparison].name, i ? ".and" :
-				"", to,
-				type->name, i ? ", %c" : "");
-		fill(form, comparison, type, i, false);
+		form = add_form(set, registers, "set.%s%s%s.%s.%s %%d, %%a, %%b%s%s;", list[comparison].name,
+				combinations[how], ftz ? ".ftz" : "", to, type->name, how ? negated ? ", !" : ", " : "",
+				how ? "%c" : "");
+		fill(form, comparison, type, how | (negated ? 8 : 0), ftz);
 		form->to_type = to_type;
 	}
 }
@@ -151,18 +157,26 @@ static void add_pairs(size_t comparison, char kind)
 	const struct type *type = &types[kind == 'h' ? 11 : 12];
 	const char letter = kind == 'h' ? 'H' : 'B';
 	char registers[96];
-	struct form *form;
 
-	snprintf(registers, sizeof(registers), "d:pred:p q:pred:p a:b32:%c b:b32:%c c:pred:p", letter, letter);
-	form = add_form(setp, registers, "setp.%s.xor.%sx2 %%d|%%q, %%a, %%b, %%c;", list[comparison].name, type->name);
-	fill(form, comparison, type, 3, false);
-	form->flag = true;
-	snprintf(registers, sizeof(registers), "d:b32:%c a:b32:%c b:b32:%c", letter, letter, letter);
-	form = add_form(set, registers, "set.%s.%sx2.%sx2 %%d, %%a, %%b;", list[comparison].name, type->name,
-			type->name);
-	fill(form, comparison, type, 0, false);
-	form->flag = true;
-	form->to_type = kind;
+	for (int i = 0; i < (kind == 'h' ? 16 : 8); i++) {
+		const int how = i & 3;
+		const bool ftz = i & 8;
+		struct form *form;
+
+		snprintf(registers, sizeof(registers), "d:pred:p q:pred:p a:b32:%c b:b32:%c c:pred:p", letter, letter);
+		form = add_form(setp, registers, "setp.%s%s%s.%sx2 %%d|%%q, %%a, %%b%s;", list[comparison].name,
+				combinations[how], ftz ? ".ftz" : "", type->name, !how ? "" : i & 4 ? ", !%c" : ", %c");
+		fill(form, comparison, type, how | (i & 4 && how ? 8 : 0), ftz);
+		form->flag = true;
+		if (i & 4)
+			continue;
+		snprintf(registers, sizeof(registers), "d:b32:%c a:b32:%c b:b32:%c c:pred:p", letter, letter, letter);
+		form = add_form(set, registers, "set.%s%s%s.%sx2.%sx2 %%d, %%a, %%b%s;", list[comparison].name,
+				combinations[how], ftz ? ".ftz" : "", type->name, type->name, how ? ", %c" : "");
+		fill(form, comparison, type, how, ftz);
+		form->flag = true;
+		form->to_type = kind;
+	}
 }
 
 static void select_by(const struct form *form, uint64_t *v)
@@ -207,6 +221,7 @@ void add_comparisons(void)
 			add_set(i, type, "s32", 'i');
 			if (type->kind == 'h' || type->kind == 'b') {
 				add_set(i, type, "u16", 'i');
+				add_set(i, type, "s16", 'i');
 				add_set(i, type, type->name, type->kind);
 			} else {
 				add_set(i, type, "f32", 'f');

@@ -47,6 +47,17 @@ static double number(const struct form *form, uint64_t bits)
 		half_value(form->type, bits);
 }
 
+/* What is exact: an integer of 32 bits and less, or an f32, as f64. */
+static void widen(const struct form *form, uint64_t *v)
+{
+	const uint32_t bits = (uint32_t)v[1] << (32 - form->bits) >> (32 - form->bits);
+	double x = form->is_signed ? (double)((int32_t)(bits << (32 - form->bits)) >> (32 - form->bits)) : (double)bits;
+
+	if (form->type == 'f')
+		x = (double)bits_f32(form->ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits);
+	v[0] = form->sat ? f64_bits(x > 0 ? x < 1 ? x : 1 : 0) : f64_bits(x);
+}
+
 /* A number rounded to an integer, limited. The operation: FE_TONEAREST and so on. */
 static void number_to_integer(const struct form *form, uint64_t *v)
 {
@@ -148,6 +159,12 @@ static struct form *add(model model, const struct type *to, const struct type *f
 	form->ftz = strstr(modifiers, ".ftz") != NULL;
 	form->sat = strstr(modifiers, ".sat") != NULL;
 	form->flag = strstr(modifiers, ".relu") != NULL;
+	/* From a number to an integer, .sat changes nothing. */
+	if (model == number_to_integer)
+		form->sat = false;
+	if (model == to_number && to->kind == 'd' && from->bits <= 32 && (from->kind == 'i' || from->kind == 'f'))
+		form->model = widen;
+	form->monotone = model != to_integer || form->sat;
 	return form;
 }
 
@@ -245,7 +262,7 @@ static void add_packs(void)
 		form->flag = i & 4;
 		form->mode = i & 2 ? FE_TOWARDZERO : FE_TONEAREST;
 	}
-	add_form(tf32, "d:b32:f a:f32:f", "cvt.rna.tf32.f32 %%d, %%a;");
+	add_form(tf32, "d:b32:f a:f32:f", "cvt.rna.tf32.f32 %%d, %%a;")->monotone = true;
 	for (int i = 0; i < 4; i++) {
 		struct form *form = i < 2 ? add_form(pack, "d:b32:i a:b32:i b:b32:i",
 						     "cvt.pack.sat.%c16.s32 %%d, %%a, %%b;",
@@ -298,6 +315,7 @@ static void add_moves(void)
 		{ "pred", "pred", 'p' }, { "b16", "b16", 'i' }, { "u16", "b16", 'i' }, { "s16", "b16", 'i' },
 		{ "b32", "b32", 'i' }, { "u32", "b32", 'i' }, { "s32", "b32", 'i' }, { "b64", "b64", 'i' },
 		{ "u64", "b64", 'i' }, { "s64", "b64", 'i' }, { "f32", "f32", 'f' }, { "f64", "f64", 'd' },
+		{ "f16", "b16", 'i' }, { "bf16", "b16", 'i' }, { "f16x2", "b32", 'i' }, { "bf16x2", "b32", 'i' },
 	};
 	static const struct { const char *text, *registers; unsigned bits; int n; } vectors[] = {
 		{ "mov.b32 %d, {%a, %b};", "d:b32:i a:b16:i b:b16:i", 16, 2 },

@@ -97,7 +97,7 @@ static void add_rounded(char type)
 {
 	static const struct { const char *name; int operation, n; bool sat, without; } list[] = {
 		{ "add", '+', 2, true, true }, { "sub", '-', 2, true, true }, { "mul", '*', 2, true, true },
-		{ "fma", 'f', 3, true, false }, { "mad", 'f', 3, true, false }, { "div", '/', 2, false, false },
+		{ "fma", 'f', 3, true, false }, { "mad", 'f', 3, true, true }, { "div", '/', 2, false, false },
 		{ "rcp", 'r', 1, false, false }, { "sqrt", 's', 1, false, false },
 	};
 
@@ -231,14 +231,17 @@ static void add_others(void)
 	}
 }
 
+#define PI 3.14159265358979323846
+
 /* Approximations: the output is the exact value as f64, rounded. */
 enum { SIN, COS, EX2, LG2, TANH, RCP, SQRT, RSQRT, DIV, FULL };
 
 static double exactly(int operation, double a, double b)
 {
 	switch (operation) {
-	case SIN: return sin(a);
-	case COS: return cos(a);
+	/* Beyond, there is no bound, only a range: see the list below. */
+	case SIN: return fabs(a) > 101 * PI && !isinf(a) ? 0.5 : sin(a);
+	case COS: return fabs(a) > 101 * PI && !isinf(a) ? 0.5 : cos(a);
 	case EX2: return exp2(a);
 	case LG2: return log2(a);
 	case TANH: return tanh(a);
@@ -246,7 +249,7 @@ static double exactly(int operation, double a, double b)
 	case SQRT: return sqrt(a);
 	case RSQRT: return 1 / sqrt(a);
 	case DIV:
-		/* For such divisors the manual says a zero with the sign of the quotient, or NaN for an infinity divided. */
+		/* For such divisors the manual says a zero with the quotient's sign, or NaN for an infinity divided. */
 		return fabs(b) > 0x1p126 && fabs(b) < INFINITY ? a * copysign(0, b) : a / b;
 	default: return a / b;
 	}
@@ -265,30 +268,44 @@ static void approximate(const struct form *form, uint64_t *v)
 /* The upper words of double precision: what is below does not count. */
 static void gross(const struct form *form, uint64_t *v)
 {
-	const double a = bits_f64(form->ftz ? flush('d', v[1]) & (isnan(bits_f64(v[1])) ? ~0ull : ~0ull << 32) : v[1]);
-	double x = exactly(form->operation, a, 0);
+	const uint64_t bits = v[form->n_out];
+	const double a = bits_f64(form->ftz ? flush('d', bits) & (isnan(bits_f64(bits)) ? ~0ull : ~0ull << 32) : bits);
+	double x = form->ftz ? exactly(form->operation, a, 0) : (double)(1 / sqrtl((long double)a));
 
 	if (form->ftz && fabs(x) < 0x1p-1022)
 		x = copysign(0.0, x);
 	v[0] = f64_bits(x);
+	/* The lower half of the result is 0. */
+	v[1] = 0;
 }
 
+/* The bounds of the PTX ISA manual, version 9.1, whose sections are named. */
 static void add_approximations(void)
 {
-	static const struct { const char *name; int operation; bool no_ftz; struct bound bound; } list[] = {
-		{ "sin.approx", SIN, false, { .absolute = 5.1160e-07, .most = 6.2831855 } },	/* 2 to the -20.9th */
-		{ "cos.approx", COS, false, { .absolute = 5.1160e-07, .most = 6.2831855 } },
-		{ "sin.approx", SIN, false, { .relative = 3.757e-05, .absolute = 5.1160e-07, .most = 314.15927 } },
-		{ "ex2.approx", EX2, false, { .relative = 0x1p-22, .absolute = 0x1p-149 } },
-		{ "lg2.approx", LG2, false, { .absolute = 0x1p-22, .least = 0.5, .most = 2 } },
-		{ "lg2.approx", LG2, false, { .relative = 0x1p-22, .least = 2, .most = INFINITY } },
-		{ "lg2.approx", LG2, false, { .relative = 0x1p-22, .most = 0.5 } },
-		{ "tanh.approx", TANH, true, { .relative = 0x1p-11 } },
-		{ "rcp.approx", RCP, false, { .ulp = 1 } },
-		{ "sqrt.approx", SQRT, false, { .relative = 0x1p-23 } },
-		{ "rsqrt.approx", RSQRT, false, { .relative = 1.278e-07 } },			/* 2 to the -22.9th */
-		{ "div.approx", DIV, false, { .ulp = 2 } },
-		{ "div.full", FULL, false, { .ulp = 2 } },
+	static const struct {
+		const char *name, *section;
+		int operation;
+		bool no_ftz;
+		struct bound bounds[BOUNDS];
+	} list[] = {
+		{ "sin.approx", "9.7.3.18, sin", SIN, false, {
+			BOUND_IN('a', -20.5, -23.2, 0, 2 * PI), BOUND_IN('a', -14.7, -23.1, 2 * PI, 100 * PI),
+			BOUND_IN('l', 0, 0, 100 * PI, INFINITY) } },
+		{ "cos.approx", "9.7.3.19, cos", COS, false, {
+			BOUND_IN('a', -20.5, -23.1, 0, 2 * PI), BOUND_IN('a', -14.7, -23.1, 2 * PI, 100 * PI),
+			BOUND_IN('l', 0, 0, 100 * PI, INFINITY) } },
+		{ "ex2.approx", "9.7.3.21, ex2", EX2, false, { BOUND('u', 2, 1.4) } },
+		{ "lg2.approx", "9.7.3.20, lg2", LG2, false, {
+			BOUND_IN('a', -22, -23.4, 0.5, 2), BOUND_IN('r', -22, -23.5, 2, INFINITY),
+			BOUND_IN('r', -22, -23.6, 0, 0.5) } },
+		{ "tanh.approx", "9.7.3.22, tanh", TANH, true, { BOUND('r', -11, -17.9) } },
+		{ "rcp.approx", "9.7.3.13, rcp", RCP, false, { BOUND('u', 1, 0.5) } },
+		{ "sqrt.approx", "9.7.3.15, sqrt", SQRT, false, { BOUND('r', -23, -24) } },
+		{ "rsqrt.approx", "9.7.3.16, rsqrt", RSQRT, false, { BOUND('r', -22.9, -23.3) } },
+		{ "div.approx", "9.7.3.8, div", DIV, false, {
+			BOUND_IN('u', 2, 0.5, 0x1p-126, 0x1p126), BOUND_IN('a', -INFINITY, 0, 0x1.000002p126, 0x1p128),
+			BOUND_IN('u', 2, 0.5, 0, 0x1p-126) } },
+		{ "div.full", "9.7.3.8, div", FULL, false, { BOUND('u', 2, 0.5) } },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
@@ -300,17 +317,29 @@ static void add_approximations(void)
 
 			form->operation = list[i].operation;
 			form->ftz = ftz;
-			form->bound = list[i].bound;
+			form->section = list[i].section;
+			for (int j = 0; j < BOUNDS && list[i].bounds[j].kind; j++) {
+				struct bound *bound = add_bound(form, list[i].bounds[j]);
+
+				/* Of a division the divisor. The manual has no bound for the smallest ones. */
+				bound->operand = two;
+				bound->ours = j == 2 && two;
+			}
 		}
 	}
 	for (int i = 0; i < 3; i++) {
-		struct form *form = add_form(gross, "d:f64:E a:f64:d", "%s.f64 %%d, %%a;", i == 0 ? "rcp.approx.ftz" :
-					     i == 1 ?
-					     "rsqrt.approx.ftz" : "rsqrt.approx");
+		static const char *const names[] = { "rcp.approx.ftz", "rsqrt.approx.ftz", "rsqrt.approx" };
+		static const char *const sections[] = { "9.7.3.14, rcp.approx.ftz.f64",
+							"9.7.3.17, rsqrt.approx.ftz.f64", "9.7.3.16, rsqrt" };
+		struct form *form = add_form(gross, i < 2 ? "d:f64:E q:b32:i a:f64:d" : "d:f64:E a:f64:d",
+					     i < 2 ? "{ .reg .b32 %%x; %s.f64 %%d, %%a; mov.b64 {%%q, %%x}, %%d; }" :
+					     "%s.f64 %%d, %%a;", names[i]);
 
 		form->operation = i ? RSQRT : RCP;
 		form->ftz = i < 2;
-		form->bound.relative = i < 2 ? 0x1p-20 : 0x1p-51;
+		form->section = sections[i];
+		add_bound(form, (struct bound){ .kind = 'r', .limit = i < 2 ? -20 : -51, .seen = i < 2 ? -20 : -52,
+						.ours = true });
 	}
 }
 

@@ -20,11 +20,24 @@ struct form;
 /* Compute the outputs, the first of @v, from the inputs that follow. Bits of each register; addresses: of memory. */
 typedef void (*model)(const struct form *form, uint64_t *v);
 
-/* How far an approximation may be off: it must keep one of the bounds. */
+/* How far a result may be off, where the size of an operand is between two numbers. */
 struct bound {
-	double ulp, relative, absolute;
-	double least, most;		/* for first operands whose size is between these; 0, 0: any */
+	/* u: ulps. r: relative, a: absolute; as powers of 2. l: the size of the result is at most 2 to this power. */
+	char kind;
+	double limit;
+	double least, most;		/* most 0: the operand has any size */
+	int operand;			/* which one: 0 is the first */
+	bool ours;			/* the manual has no bound there */
+	double seen;			/* in the unit of @limit: the largest error that the documents name */
+	double floor;			/* a smaller absolute error is never too large */
+	double worst;			/* the largest one found, in ulps, relative or absolute */
 };
+
+#define BOUNDS 4
+/* A bound for operands of any size, and for those between two numbers. */
+#define BOUND(kind_, limit_, seen_) { .kind = kind_, .limit = limit_, .seen = seen_ }
+#define BOUND_IN(kind_, limit_, seen_, least_, most_) \
+	{ .kind = kind_, .limit = limit_, .seen = seen_, .least = least_, .most = most_ }
 
 struct form {
 	char text[320];			/* instructions; registers are %d, %a, ... */
@@ -38,18 +51,30 @@ struct form {
 	int mode;			/* of rounding: FE_TONEAREST and so on, in which the model runs */
 	int extra;
 	char type, to_type;		/* kinds, as in registers */
-	struct bound bound;
+	int n_bounds;
+	struct bound bounds[BOUNDS];
+	const char *section;		/* of the PTX ISA manual, which has the bounds */
 	bool uses_memory;
-	double worst;			/* found: the largest error of an approximation in ulps */
+	bool monotone;			/* where the bits of an operand grow, results only grow, or only fall */
+	/* By kernels_translate(): the C function without its name. The first form that has it is the one to run. */
+	char *code;
+	const struct form *same;	/* NULL: this form is the first */
 };
 
 /*
  * Kinds of values: i: integer, n: small number, f d h b: f32, f64, f16, bf16; H B: two f16, two bf16; p: predicate;
  * m: address of memory, s: of shared memory, as an offset. T, U: texture objects that give numbers, and integers; x, j:
- * coordinates. A, E, C, D: approximations as f32, f64, f16, bf16.
+ * coordinates. A, E, C, D: approximations as f32, f64, f16, bf16; P, Q: as two f16, two bf16, of which a model gives
+ * the upper one as the value HIGH.
  */
+#define HIGH (REGISTERS - 1)
+
+
 struct form *add_form(model model, const char *registers, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* One more bound of an approximation. */
+struct bound *add_bound(struct form *form, struct bound bound);
+struct form *forms_all(size_t *ret_n);
 
 /* The model has no opinion on these values: any result is right. */
 extern bool any_result;

@@ -156,7 +156,8 @@ static void add_both(char kind, const char *name, int operation, int n, bool ftz
 static void add_arithmetic(char kind)
 {
 	static const struct { const char *name; int operation, n; } list[] = {
-		{ "add", '+', 2 }, { "sub", '-', 2 }, { "mul", '*', 2 }, { "add.rn", '+', 2 }, { "fma.rn", 'f', 3 },
+		{ "add", '+', 2 }, { "sub", '-', 2 }, { "mul", '*', 2 }, { "fma.rn", 'f', 3 },
+		{ "add.rn", '+', 2 }, { "sub.rn", '-', 2 }, { "mul.rn", '*', 2 },
 	};
 	char name[64];
 
@@ -186,36 +187,47 @@ static void add_arithmetic(char kind)
 	}
 }
 
-static void approximate(const struct form *form, uint64_t *v)
+static double approximation(const struct form *form, uint64_t bits)
 {
-	const double a = half_value(form->type, v[1] & 0xffff);
+	/* .ftz is a modifier of bf16 only, whose exponents are those of f32. */
+	const double a = half_value(form->type, form->ftz && !(bits & 0x7f80) ? bits & 0x8000 : bits);
+	const double x = form->operation == 't' ? tanh(a) : exp2(a);
 
-	v[0] = f64_bits(form->operation == 't' ? tanh(a) : exp2(a));
+	return form->ftz && fabs(x) < 0x1p-126 ? copysign(0, x) : x;
 }
 
+static void approximate(const struct form *form, uint64_t *v)
+{
+	const uint64_t bits = v[1];
+
+	v[0] = f64_bits(approximation(form, bits & 0xffff));
+	v[HIGH] = f64_bits(approximation(form, bits >> 16 & 0xffff));
+}
+
+/* Bounds: as in floats.c. */
 static void add_approximations(void)
 {
-	static const struct { const char *name; char kind; int operation; struct bound bound; } list[] = {
-		{ "ex2.approx.f16", 'h', 'e', { .relative = 1.0467e-3, .absolute = 0x1p-24 } },	/* 2 to the -9.9th */
-		{ "ex2.approx.ftz.bf16", 'b', 'e', { .relative = 0x1p-7 } },
-		{ "tanh.approx.f16", 'h', 't', { .absolute = 4.9269e-4 } },			/* 2 to the -10.987th */
-		{ "tanh.approx.bf16", 'b', 't', { .absolute = 0x1p-8 } },
+	static const struct { const char *name, *section; char kind; int operation; struct bound bound; } list[] = {
+		{ "ex2.approx.f16", "9.7.4.10, ex2", 'h', 'e', BOUND('r', -9.9, -11) },
+		{ "ex2.approx.ftz.bf16", "9.7.4.10, ex2", 'b', 'e', BOUND('r', -7, -8) },
+		{ "tanh.approx.f16", "9.7.4.9, tanh", 'h', 't', BOUND('a', -10.987, -12) },
+		{ "tanh.approx.bf16", "9.7.4.9, tanh", 'b', 't', BOUND('a', -8, -9) },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		struct form *form = add_form(approximate, list[i].kind == 'h' ? "d:b16:C a:b16:h" : "d:b16:D a:b16:b",
-					     "%s %%d, %%a;", list[i].name);
+		for (int two = 0; two < 2; two++) {
+			static const char *const registers[] = { "d:b16:C a:b16:h", "d:b16:D a:b16:b",
+								 "d:b32:P a:b32:H", "d:b32:Q a:b32:B" };
+			struct form *form = add_form(approximate, registers[2 * two + (list[i].kind == 'b')],
+						     "%s%s %%d, %%a;", list[i].name, two ? "x2" : "");
 
-		form->type = list[i].kind;
-		form->operation = list[i].operation;
-		form->bound = list[i].bound;
-		/* Of two numbers, the lower one is looked at. */
-		form = add_form(approximate, list[i].kind == 'h' ? "d:b32:C a:b32:H" : "d:b32:D a:b32:B",
-				"%sx2 %%d, %%a;",
-				list[i].name);
-		form->type = list[i].kind;
-		form->operation = list[i].operation;
-		form->bound = list[i].bound;
+			form->type = list[i].kind;
+			form->operation = list[i].operation;
+			form->ftz = strstr(list[i].name, ".ftz") != NULL;
+			form->section = list[i].section;
+			/* Of subnormal results no f16 is closer. */
+			add_bound(form, list[i].bound)->floor = list[i].kind == 'h' ? 0x1p-25 : 0;
+		}
 	}
 }
 

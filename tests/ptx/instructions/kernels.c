@@ -2,18 +2,11 @@
 /* kernels.c - see kernels.h. */
 #include "kernels.h"
 
-#include "ptx/form.h"
+#include "ptx/list.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* With TEST_FULL=1: as much as possible in vectors. */
-#ifdef __x86_64__
-#define FULL_OPTIONS "-O3 -march=native"
-#else
-#define FULL_OPTIONS "-O3"
-#endif
 
 /* What forms may name: variables, and functions to call. */
 static const char preamble[] =
@@ -72,10 +65,10 @@ static void print_form(FILE *out, const struct form *form, size_t index)
 	fprintf(out, "\t%s\n\tret;\n}\n", form->text);
 }
 
-static struct adsm_ptx_module *parse(struct form *const *forms, size_t n)
+/* NULL: the text is not PTX. */
+static struct adsm_ptx_module *parse(struct form *const *forms, size_t n, struct adsm_ptx_error *ret_error)
 {
-	struct adsm_ptx_error error = { 0, "" };
-	struct adsm_ptx_module *module;
+	struct adsm_ptx_module *module = NULL;
 	size_t size;
 	char *text;
 	FILE *out = open_memstream(&text, &size);
@@ -86,14 +79,7 @@ static struct adsm_ptx_module *parse(struct form *const *forms, size_t n)
 	for (size_t i = 0; i < n; i++)
 		print_form(out, forms[i], i);
 	fclose(out);
-	if (adsm_ptx_parse(text, size, &module, &error)) {
-		const char *line = text;
-
-		for (int i = 1; i < error.line && line; i++)
-			line = strchr(line, '\n') + 1;
-		fprintf(stderr, "line %d: %s\n%.*s\n", error.line, error.text, (int)strcspn(line, "\n"), line);
-		exit(1);
-	}
+	adsm_ptx_parse(text, size, &module, ret_error);
 	free(text);
 	return module;
 }
@@ -133,20 +119,20 @@ static void write_body(struct adsm_ptx_writer *writer)
 	}
 }
 
-static void write_entry(struct adsm_ptx_writer *writer, uint32_t n_columns)
+static void write_entry(struct adsm_ptx_writer *writer, uint32_t n_columns, uint32_t n_out)
 {
 	const struct adsm_ptx_function *function = writer->function;
 
-	adsm_ptx_print(writer, "void %s(uint64_t *const *v, size_t n, char *memory)\n{\n"
-		       "\tconst struct ptx_block *const k = &block;\n"
+	adsm_ptx_print(writer, "(uint64_t *const *v, size_t n, char *memory)\n{\n"
+		       "\tconst struct ptx_block *const k = &block;\n\trows = memory;\n"
 		       "\tconst uint32_t nx = 8, ny = 4, nz = 5, bx = 3, by = 2, bz = 1, gx = 9, gy = 8, gz = 7;\n"
 		       "\tfor (uint32_t t = 0; t < n; t++) {\n"
 		       "\t\tconst uint32_t tx = t %% 8, ty = t / 8 %% 4, tz = t / 32;\n"
 		       "\t\tchar *const lm = memory + %d * (size_t)t, *const sh = lm, *const g0 = lm, *const g1 = lm;\n"
-		       "\t\tconst char *const a0 = lm;\n\t\tuint32_t cc = 0;\n", function->name, ROW);
+		       "\t\tconst char *const a0 = lm;\n\t\tuint32_t cc = 0;\n", ROW);
 	write_registers(writer, n_columns);
 	write_body(writer);
-	for (uint32_t i = 0; i < n_columns; i++)
+	for (uint32_t i = 0; i < n_out; i++)
 		adsm_ptx_print(writer, function->registers[i].type == ADSM_PTX_f32 ? "\t\tv[%u][t] = ptx_b32(r%u);\n" :
 			       function->registers[i].type == ADSM_PTX_f64 ? "\t\tv[%u][t] = ptx_b64(r%u);\n" :
 			       "\t\tv[%u][t] = r%u;\n", i, i);
@@ -188,32 +174,95 @@ static uint32_t count_columns(const struct form *form)
 	return n;
 }
 
-/* The C text of a module; NULL: it is refused. */
-static char *translate(const struct adsm_ptx_module *module, struct form *const *forms, struct adsm_ptx_error *error)
+/* What is before the functions of forms: the functions that they call are part of it. */
+static const char head[] =
+	"#include \"runtime.h\"\n#include \"runtime_float.h\"\n#include \"runtime_half.h\"\n"
+	"#include \"runtime_special.h\"\n#include \"runtime_angle.h\"\n#include \"texture.h\"\n"
+	"#include \"runtime_texture.h\"\n#include \"runtime_convert.h\"\n#include \"runtime_memory.h\"\n"
+	"static char *rows;\n"
+	"static void stop(const struct ptx_block *k, uint32_t t, uint32_t line) { rows[64 * t] = 77; }\n"
+	"static const struct ptx_block block = { .shared_size = 64, .dynamic_size = 16, .grid = 77, .trap = stop };\n";
+static char *functions;			/* the functions that forms call */
+
+/* Set the code of the forms of a module. Returns the index of the one that is refused; -1: none. */
+static int translate(const struct adsm_ptx_module *module, struct form *const *forms, struct adsm_ptx_error *error)
 {
 	struct adsm_ptx_writer writer = { .module = module, .shared_offset = at_start, .local_offset = at_start,
 					  .error = error };
 
 	if (setjmp(writer.refused)) {
-		if (writer.function)
-			error->line = atoi(writer.function->name + 5);
 		free(writer.text.bytes);
-		return NULL;
+		return writer.function ? atoi(writer.function->name + 5) : 0;
 	}
-	adsm_ptx_print(&writer, "#include \"runtime.h\"\n#include \"runtime_float.h\"\n#include \"runtime_half.h\"\n"
-		       "#include \"runtime_special.h\"\n#include \"runtime_angle.h\"\n"
-		       "#include \"texture.h\"\n#include \"runtime_texture.h\"\n"
-		       "#include \"runtime_convert.h\"\n#include \"runtime_memory.h\"\n"
-		       "static const struct ptx_block block = {\n"
-		       "\t.shared_size = %d, .dynamic_size = 16, .grid = 77\n};\n", ROW);
 	for (uint32_t i = 0; i < module->n_functions; i++) {
 		writer.function = module->functions[i];
-		if (writer.function->is_entry)
-			write_entry(&writer, count_columns(forms[atoi(writer.function->name + 5)]));
-		else if (writer.function->has_body)
+		if (!writer.function->has_body)
+			continue;
+		adsm_ptx_print(&writer, "%s", "");
+		if (writer.function->is_entry) {
+			struct form *form = forms[atoi(writer.function->name + 5)];
+
+			writer.text.size = 0;
+			write_entry(&writer, count_columns(form), (uint32_t)form->n_out);
+			form->code = strdup(writer.text.bytes);
+		} else if (!functions) {
 			write_function(&writer, i);
+		}
+		/* Functions come before entries. */
+		if (!writer.function->is_entry && module->functions[i + 1]->is_entry && !functions)
+			functions = strdup(writer.text.bytes);
 	}
-	return writer.text.bytes;
+	free(writer.text.bytes);
+	return -1;
+}
+
+#define BATCH 256
+#define BUCKETS 32768
+
+static bool are_equal(const struct form *a, const struct form *b)
+{
+	return a->model == b->model && a->n_out == b->n_out && a->operation == b->operation && a->bits == b->bits &&
+	       a->to_bits == b->to_bits && a->is_signed == b->is_signed && a->to_signed == b->to_signed &&
+	       a->ftz == b->ftz && a->sat == b->sat && a->flag == b->flag && a->mode == b->mode &&
+	       a->extra == b->extra && a->type == b->type && a->to_type == b->to_type &&
+	       a->uses_memory == b->uses_memory && !a->n_bounds && !b->n_bounds &&
+	       !strcmp(a->registers, b->registers) && !strcmp(a->code, b->code);
+}
+
+void kernels_translate(struct form *forms, size_t n)
+{
+	static const struct form *buckets[BUCKETS];
+
+	for (size_t i = 0; i < n; i += BATCH) {
+		const size_t count = n - i < BATCH ? n - i : BATCH;
+		struct form *batch[BATCH];
+		struct adsm_ptx_module *module;
+		struct adsm_ptx_error error = { 0, "" };
+		int refused;
+
+		for (size_t j = 0; j < count; j++)
+			batch[j] = &forms[i + j];
+		module = parse(batch, count, &error);
+		if (!module) {
+			fprintf(stderr, "line %d, in the forms from %s on\n", error.line, batch[0]->text);
+			die("the parser", error.text);
+		}
+		refused = translate(module, batch, &error);
+		if (refused >= 0)
+			die(batch[refused]->text, error.text);
+		adsm_ptx_destroy(module);
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t hash = 2166136261u;
+
+		for (const char *at = forms[i].code; *at; at++)
+			hash = (hash ^ (unsigned char)*at) * 16777619u;
+		while (buckets[hash % BUCKETS] && !are_equal(buckets[hash % BUCKETS], &forms[i]))
+			hash++;
+		forms[i].same = buckets[hash % BUCKETS];
+		if (!forms[i].same)
+			buckets[hash % BUCKETS] = &forms[i];
+	}
 }
 
 int kernels_start(struct kernels_place *place, const char *cc, const char *include)
@@ -226,33 +275,34 @@ int kernels_start(struct kernels_place *place, const char *cc, const char *inclu
 	return mkdtemp(place->folder) ? 0 : -1;
 }
 
-void *kernels_build(const struct kernels_place *place, struct form *const *forms, size_t n)
+void *kernels_build(const struct kernels_place *place, struct form *const *forms, size_t n, const char *options)
 {
-	struct adsm_ptx_module *module = parse(forms, n);
-	struct adsm_ptx_error error = { 0, "" };
-	char *text = translate(module, forms, &error), path[128], command[1024];
+	static int count;
+	char path[128], command[1024];
 	void *library;
 	FILE *out;
 
-	if (!text)
-		die(forms[error.line]->text, error.text);
-	adsm_ptx_destroy(module);
 	snprintf(path, sizeof(path), "%s/forms.c", place->folder);
 	out = fopen(path, "w");
-	if (!out || fputs(text, out) < 0 || fclose(out))
+	if (!out)
 		die(path, "cannot be written");
-	free(text);
+	fprintf(out, "%s%s", head, functions ? functions : "");
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "void form_%zu%s", i, forms[i]->code);
+	if (fclose(out))
+		die(path, "cannot be written");
+	/* The loader takes two files of one name for the same library. */
+	snprintf(path, sizeof(path), "%s/forms-%d.so", place->folder, count++);
 	snprintf(command, sizeof(command),
-		 "cd %s && %s %s -std=gnu11 -shared -fPIC -w -ffp-contract=off -fno-math-errno "
-		 "-fno-trapping-math -fno-strict-aliasing -fwrapv -I%s -o forms.so forms.c -lm", place->folder,
-			place->cc,
-		 getenv("TEST_FULL") ? FULL_OPTIONS : "-O2", place->include);
+		 "%s %s -std=gnu11 -shared -fPIC -w -ffp-contract=off -fno-math-errno "
+		 "-fno-trapping-math -fno-strict-aliasing -fwrapv -I%s -o %s %s/forms.c -lm", place->cc, options,
+		 place->include, path, place->folder);
 	if (system(command))
 		die(command, "failed");
-	snprintf(path, sizeof(path), "%s/forms.so", place->folder);
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		die(path, dlerror());
+	unlink(path);
 	return library;
 }
 
@@ -260,53 +310,27 @@ void kernels_end(struct kernels_place *place)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/forms.so", place->folder);
-	unlink(path);
 	snprintf(path, sizeof(path), "%s/forms.c", place->folder);
 	unlink(path);
 	rmdir(place->folder);
 }
 
-size_t kernels_check_refusals(void)
+const char *kernels_refusal(const char *registers, const char *text)
 {
-	static const struct { const char *registers, *text, *words; } list[] = {
-		{ "d:b32:i a:b32:i", "add.sat.u32 %d, %a, %a;", "add.sat.u32 is not supported" },
-		{ "d:b32:i a:b32:i", "shl.s32 %d, %a, 1;", "shl.s32 is not supported" },
-		{ "d:f32:f a:f32:f", "sin.f32 %d, %a;", "sin.f32 is not supported" },
-		{ "d:f32:f a:f32:f", "div.f32 %d, %a, %a;", "div.f32 is not supported" },
-		{ "d:b32:i a:b32:i", "cvt.rn.u32.s32 %d, %a;", "cvt.rn.u32.s32" },
-		{ "d:b32:i a:f32:f", "cvt.u32.f32 %d, %a;", "needs a rounding" },
-		{ "d:f32:f a:f64:d", "cvt.f32.f64 %d, %a;", "needs a rounding" },
-		{ "d:b32:i a:f32:f", "add.s32 %d, %a, 1.5;", "add needs a constant of type u32" },
-		{ "d:b64:i a:b32:i", "add.s64 %d, %d, %a;", "add needs a value of type u64, and %a is of type b32" },
-		{ "d:pred:p a:b32:i", "setp.lt.b32 %d, %a, %a;", "cannot be compared by lt" },
-		{ "d:pred:p a:b32:i", "setp.ltu.s32 %d, %a, %a;", "cannot be compared by ltu" },
-		{ "d:b32:i a:b32:i", "ld.global.u32 %d, [%a];", "64 bits" },
-		{ "d:b32:i a:b64:i", "ld.global.bad.u32 %d, [%a];", "ld.global.bad.u32 is not supported" },
-		{ "d:b32:i a:b32:i", "call (%d), unknown, (%a);",
-			"it calls unknown, which the module does not define" },
-		{ "d:b32:i a:b64:m", "atom.global.add.b32 %d, [%a], 1;", "atom.global.add.b32 is not supported" },
-		{ "d:b32:i a:b32:i", "vadd.s32.s32.s32 %d, %a, %a;", "vadd.s32.s32.s32 is not supported" },
-	};
-	size_t n_wrong = 0;
+	static struct adsm_ptx_error error;
+	struct form form = { .text = "" }, *forms[] = { &form };
+	struct adsm_ptx_module *module;
+	int refused;
 
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		struct form form = { .text = "" }, *forms[] = { &form };
-		struct adsm_ptx_error error = { 0, "" };
-		struct adsm_ptx_module *module;
-		char *text;
-
-		snprintf(form.text, sizeof(form.text), "%s", list[i].text);
-		snprintf(form.registers, sizeof(form.registers), "%s", list[i].registers);
-		module = parse(forms, 1);
-		text = translate(module, forms, &error);
-		if (text || !strstr(error.text, list[i].words)) {
-			printf("%s\n\t%s, expected: %s\n", list[i].text, text ? "is not refused" : error.text,
-			       list[i].words);
-			n_wrong++;
-		}
-		free(text);
-		adsm_ptx_destroy(module);
-	}
-	return n_wrong;
+	error = (struct adsm_ptx_error){ 0, "" };
+	snprintf(form.text, sizeof(form.text), "%s", text);
+	snprintf(form.registers, sizeof(form.registers), "%s", registers);
+	form.n_out = 1;
+	module = parse(forms, 1, &error);
+	if (!module)
+		return error.text;
+	refused = translate(module, forms, &error);
+	free(form.code);
+	adsm_ptx_destroy(module);
+	return refused < 0 ? NULL : error.text;
 }

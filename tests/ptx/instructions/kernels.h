@@ -16,10 +16,15 @@ struct kernels_place {
 };
 
 int kernels_start(struct kernels_place *place, const char *cc, const char *include);
+/* Set the C code of forms, and find those that have the same as an earlier one. What goes wrong ends the process. */
+void kernels_translate(struct form *forms, size_t n);
 /* Functions form_0, form_1, ... in a library. What goes wrong ends the process. */
-void *kernels_build(const struct kernels_place *place, struct form *const *forms, size_t n);
+void *kernels_build(const struct kernels_place *place, struct form *const *forms, size_t n, const char *options);
 void kernels_end(struct kernels_place *place);
-/* Instructions that are not supported. Returns the number of those that are translated, or whose error is not good. */
-size_t kernels_check_refusals(void);
+/*
+ * Is the instruction refused? Its operands are registers of these forms (as struct form has them). Returns NULL, or the
+ * sentence, which stays valid until the next call.
+ */
+const char *kernels_refusal(const char *registers, const char *text);
 
 #endif

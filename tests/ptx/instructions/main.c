@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c - each form of PTX's instructions that lib/ptx translates, compiled, on edge values and random ones, against a
- * model. Without TEST_FULL=1 a sample of forms and values. TEST_VALUES=N: N values for each form. TEST_EXHAUSTIVE=1:
- * all f32 for conversions and approximations.
+ * model. Forms that become the same C, and have the same model, are tried once.
  *
- * instructions CC LIB_PTX		all forms
- * instructions CC LIB_PTX N/M	part N of M of them
- * instructions CC LIB_PTX WORD	only forms whose text begins with WORD, and all of these
- * instructions --table [FILE]		the table of supported forms, in Markdown; is it in the file?
+ * instructions MODE N/M CC LIB_PTX	part N of M of the forms of a mode:
+ *	sample		some forms of each opcode, 3,000 values
+ *	full		all forms, 10^7 values
+ *	exhaustive	approximations and conversions of 32 bits, all values
+ *	spread		the same, every 17th piece of the values
+ * instructions MODE WORD CC LIB_PTX	those whose text begins with the word
+ * instructions threads N CC INCLUDE	what threads of a block do together, N times
+ * instructions tables [FILE]		the tables of the document, in Markdown; does the file have them?
  */
-#include "forms.h"
-
-#include "kernels.h"
+#include "coverage.h"
+#include "refused.h"
+#include "run.h"
 #include "table.h"
-#include "values.h"
+#include "threads.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define CHUNK 4096
 #define BATCH 128
-#define SAMPLE 32			/* forms of an opcode */
+#define SAMPLE 100			/* forms of an opcode */
+#define SAMPLE_VALUES 3000
+#define FULL_VALUES 10000000
+#define SPREAD_STRIDE 17
+#define SAMPLE_STRIDE 1021
+
+/* As adsmcc does it; and where some processors have an operation that is more exact, without it. */
+#define OPTIONS "-O3 -march=native"
+#define OLD_OPTIONS "-O3"
+#define SAMPLE_OPTIONS "-O1"
 
 static struct form *forms;
 static size_t n_forms, room;
-bool any_result;
-uint64_t shared_base;
-uint32_t current_thread;
-
-static uint64_t columns[REGISTERS][CHUNK], inputs[REGISTERS][CHUNK];
-static uint8_t memory[CHUNK * ROW] __attribute__((aligned(64)));
-static uint8_t model_memory[CHUNK * ROW] __attribute__((aligned(64)));
 
 struct form *add_form(model model, const char *registers, const char *format, ...)
 {
@@ -58,137 +61,12 @@ struct form *add_form(model model, const char *registers, const char *format, ..
 	return form;
 }
 
-/* The name, the type's size and the kind of each register. */
-static int parse_registers(const struct form *form, struct value_register *registers)
+struct bound *add_bound(struct form *form, struct bound bound)
 {
-	int n = 0;
-
-	for (const char *at = form->registers; *at; n++) {
-		struct value_register *reg = &registers[n];
-		char type[8];
-
-		if (sscanf(at, " %c:%7[a-z0-9]:%c", &reg->name, type, &reg->kind) != 3)
-			abort();
-		reg->bits = !strcmp(type, "pred") ? 1 : strstr(type, "64") ? 64 : strstr(type, "32") ? 32 : 16;
-		at = strchr(at + 1, ' ') ? strchr(at + 1, ' ') + 1 : "";
-	}
-	return n;
-}
-
-static void fill(const struct form *form, const struct value_register *registers, int n, uint64_t start, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t row[REGISTERS] = { 0 };
-
-		values_fill(form, registers, n, start + i, row);
-		for (int r = 0; r < n; r++) {
-			const uint64_t offset = registers[r].kind == '0' ? 0 : 16 * (row[r] % 3);
-			const bool is_place = strchr("ms0", registers[r].kind) != NULL;
-
-			columns[r][i] = !is_place ? row[r] : registers[r].kind == 's' ? offset :
-					(uint64_t)(uintptr_t)&memory[i * ROW + offset];
-			inputs[r][i] = is_place && form->uses_memory ?
-				(uint64_t)(uintptr_t)&model_memory[i * ROW + offset] :
-				       columns[r][i];
-		}
-		if (form->uses_memory)
-			values_fill_memory(form, &memory[i * ROW], ROW);
-	}
-	if (form->uses_memory)
-		memcpy(model_memory, memory, sizeof(memory));
-}
-
-static int report(const struct form *form, const struct value_register *registers, int n, size_t i, int r,
-		  const uint64_t *expected)
-{
-	printf("%s\n\t%%%c is 0x%llx, expected 0x%llx", form->text, registers[r].name,
-	       (unsigned long long)columns[r][i],
-	       (unsigned long long)expected[r]);
-	if (strchr("AECD", registers[r].kind))
-		printf(" (%a, exact %a)", values_number(registers[r].kind, columns[r][i]), bits_f64(expected[r]));
-	for (int j = form->n_out; j < n; j++)
-		printf("%s%%%c = 0x%llx", j > form->n_out ? ", " : ", for ", registers[j].name,
-		       (unsigned long long)inputs[j][i]);
-	printf("\n");
-	return 1;
-}
-
-/* Compare a chunk of results. Returns 1 if something is wrong, which is printed. */
-static int compare(struct form *form, const struct value_register *registers, int n, size_t count)
-{
-	int failed = 0;
-
-	fesetround(form->mode);
-	for (size_t i = 0; i < count && !failed; i++) {
-		uint64_t v[REGISTERS] = { 0 };
-		bool used;
-
-		for (int r = 0; r < n; r++)
-			v[r] = inputs[r][i];
-		used = values_are_in_bound(form, v[form->n_out]);
-		any_result = false;
-		current_thread = (uint32_t)i;
-		shared_base = (uint64_t)(uintptr_t)&memory[i * ROW];
-		form->model(form, v);
-		for (int r = 0; r < form->n_out && used && !any_result; r++) {
-			if (!values_agree(form, &registers[r], columns[r][i], v[r])) {
-				fesetround(FE_TONEAREST);
-				failed = report(form, registers, n, i, r, v);
-				break;
-			}
-		}
-		if (form->uses_memory && !failed && !values_memory_agrees(form, &memory[i * ROW],
-			&model_memory[i * ROW], ROW)) {
-			printf("%s\n\tmemory differs\n", form->text);
-			failed = 1;
-		}
-	}
-	fesetround(FE_TONEAREST);
-	return failed;
-}
-
-static int run_form(struct form *form, kernel kernel, uint64_t n_values)
-{
-	struct value_register registers[REGISTERS];
-	const int n = parse_registers(form, registers);
-	uint64_t *pointers[REGISTERS];
-	const uint64_t all = values_all(form, registers, n);
-
-	if (all)
-		n_values = all;
-	for (int r = 0; r < REGISTERS; r++)
-		pointers[r] = columns[r];
-	for (uint64_t start = 0; start < n_values; start += CHUNK) {
-		const size_t count = n_values - start < CHUNK ? n_values - start : CHUNK;
-
-		fill(form, registers, n, start, count);
-		kernel(pointers, count, (char *)memory);
-		if (compare(form, registers, n, count))
-			return 1;
-	}
-	return 0;
-}
-
-/* Run a batch of forms. Returns the number of forms that are wrong. */
-static size_t run_batch(const struct kernels_place *place, struct form *const *batch, size_t n, uint64_t n_values)
-{
-	void *library = kernels_build(place, batch, n);
-	size_t n_failed = 0;
-	char name[32];
-
-	for (size_t i = 0; i < n; i++) {
-		kernel kernel;
-
-		snprintf(name, sizeof(name), "form_%zu", i);
-		kernel = (__typeof__(kernel))dlsym(library, name);
-		if (!kernel) {
-			printf("%s is missing\n", name);
-			return n;
-		}
-		n_failed += (size_t)run_form(batch[i], kernel, n_values);
-	}
-	dlclose(library);
-	return n_failed;
+	if (form->n_bounds == BOUNDS)
+		abort();
+	form->bounds[form->n_bounds] = bound;
+	return &form->bounds[form->n_bounds++];
 }
 
 /* Of an opcode with many forms a sample has some: those at a distance that has no factor of the numbers of types. */
@@ -205,52 +83,167 @@ static bool is_in_sample(const struct form *form)
 		snprintf(opcode->name, sizeof(opcode->name), "%s", name);
 		for (size_t i = 0; i < n_forms; i++) {
 			table_opcode(forms[i].text, name, sizeof(name));
-			opcode->n += !strcmp(opcode->name, name);
+			opcode->n += !forms[i].same && !strcmp(opcode->name, name);
 		}
 		opcode->stride = opcode->n <= SAMPLE ? 1 : opcode->n / SAMPLE | 1;
 		while (opcode->stride > 1 && (opcode->stride % 3 == 0 || opcode->stride % 5 == 0 ||
-					      opcode->stride % 7 == 0 ||
-					      opcode->stride % 13 == 0))
+					      opcode->stride % 7 == 0 || opcode->stride % 13 == 0))
 			opcode->stride += 2;
 	}
 	return opcode->seen++ % opcode->stride == 0;
 }
 
-/* Is the table in a document? */
-static int check_table(const char *path)
+/* Is the form tried with all values of its operand? */
+static bool is_exhaustive(const struct form *form)
+{
+	struct value_register registers[REGISTERS];
+
+	return form->n_out == 1 && values_are_many(form, registers, run_registers(form, registers));
+}
+
+static kernel find_kernel(void *library, size_t index)
+{
+	char name[32];
+	kernel found;
+
+	snprintf(name, sizeof(name), "form_%zu", index);
+	found = (__typeof__(found))dlsym(library, name);
+	if (!found)
+		abort();
+	return found;
+}
+
+/* Run a batch of forms. Returns the number of forms that are wrong. */
+static size_t run_batch(const struct kernels_place *place, struct form *const *batch, size_t n, const char *mode)
+{
+	const bool is_sample = !strcmp(mode, "sample"), is_full = !strcmp(mode, "full"), all = !is_sample && !is_full;
+	const unsigned stride = !strcmp(mode, "spread") ? SPREAD_STRIDE : is_sample ? SAMPLE_STRIDE : 1;
+	void *library = n ? kernels_build(place, batch, n, is_sample ? SAMPLE_OPTIONS : OPTIONS) : NULL;
+	void *old = n && all ? kernels_build(place, batch, n, OLD_OPTIONS) : NULL;
+	size_t n_failed = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		kernel kernels[2] = { find_kernel(library, i), old ? find_kernel(old, i) : NULL };
+
+		int failed = 0;
+
+		if (!all)
+			failed = run_some(batch[i], kernels[0], is_sample ? SAMPLE_VALUES : FULL_VALUES);
+		if (!is_full && is_exhaustive(batch[i]))
+			failed |= run_all(batch[i], kernels, batch[i]->section && old ? 2 : 1, stride);
+		n_failed += (size_t)failed;
+	}
+	if (library)
+		dlclose(library);
+	if (old)
+		dlclose(old);
+	return n_failed;
+}
+
+/* Run the forms of a part. Returns the number that are wrong. */
+static size_t run_part(const struct kernels_place *place, const char *mode, const char *which, size_t *ret_n)
+{
+	struct form *batch[BATCH];
+	unsigned part = 1, n_parts = 1, index = 0;
+	const bool by_part = sscanf(which, "%u/%u", &part, &n_parts) == 2;
+	size_t n = 0, n_failed = 0;
+
+	for (size_t i = 0; i < n_forms; i++) {
+		const bool is_first = !forms[i].same;
+		bool is = is_first && (!strcmp(mode, "sample") ? is_in_sample(&forms[i]) :
+				       !strcmp(mode, "full") || is_exhaustive(&forms[i]));
+
+		is &= by_part || !strncmp(forms[i].text, which, strlen(which));
+		if (is && (!by_part || index++ % n_parts == part - 1)) {
+			batch[n++] = &forms[i];
+			++*ret_n;
+		}
+		if (n == BATCH || (i == n_forms - 1 && n)) {
+			n_failed += run_batch(place, batch, n, mode);
+			n = 0;
+		}
+	}
+	return n_failed;
+}
+
+/* Print the errors of approximations. Returns the number of those that are larger than the documents say. */
+static size_t print_errors(void)
+{
+	size_t n_wrong = 0;
+
+	for (size_t i = 0; i < n_forms; i++) {
+		for (int j = 0; j < forms[i].n_bounds && forms[i].section; j++) {
+			const struct bound *bound = &forms[i].bounds[j];
+			char name[64];
+
+			if (bound->worst == 0)
+				continue;
+			table_next(forms[i].text, name, sizeof(name));
+			printf("%-24s operands %g to %g: largest error %s%.2f%s, bound %s%g\n", name, bound->least,
+			       bound->most, bound->kind == 'u' ? "" : "2^", table_error(bound, bound->worst),
+			       bound->kind == 'u' ? " ulp" : bound->kind == 'r' ? " relative" : " absolute",
+			       bound->kind == 'u' ? "" : "2^", bound->limit);
+			if (table_error(bound, bound->worst) <= bound->seen + 1e-9 || isinf(bound->limit))
+				continue;
+			printf("\tthe documents say %g\n", bound->seen);
+			n_wrong++;
+		}
+	}
+	return n_wrong;
+}
+
+/* Has a document a table? */
+static int check_table(const char *document, const char *path, const char *table)
+{
+	if (strstr(document, table))
+		return 0;
+	printf("%s does not have a table that ptx-instructions tables prints:\n%.200s\n", path, table);
+	return 1;
+}
+
+/* Print the tables, or look for them in a document. Returns the number of those that are missing. */
+static int run_tables(const char *path)
 {
 	static char document[1 << 20];
-	char *table;
-	size_t size;
-	FILE *in = fopen(path, "r"), *out = open_memstream(&table, &size);
+	int n_missing = 0;
+	FILE *in = path ? fopen(path, "r") : NULL;
 
-	if (!in || !out) {
+	if (path && !in) {
 		perror(path);
 		return 1;
 	}
-	document[fread(document, 1, sizeof(document) - 1, in)] = '\0';
-	fclose(in);
-	table_print(out, forms, n_forms);
-	fclose(out);
-	if (!strstr(document, table)) {
-		printf("%s does not have the table that ptx-instructions --table prints\n", path);
-		return 1;
+	if (in) {
+		document[fread(document, 1, sizeof(document) - 1, in)] = '\0';
+		fclose(in);
 	}
-	free(table);
-	return 0;
+	for (int i = 0; i < 3; i++) {
+		char *table;
+		size_t size;
+		FILE *out = open_memstream(&table, &size);
+
+		if (!out)
+			return 1;
+		if (i == 0)
+			table_print(out, forms, n_forms);
+		else if (i == 1)
+			table_print_bounds(out, forms, n_forms);
+		else
+			refused_print(out);
+		fclose(out);
+		if (path)
+			n_missing += check_table(document, path, table);
+		else
+			printf("%s\n", table);
+		free(table);
+	}
+	return n_missing;
 }
 
 int main(int argc, char **argv)
 {
-	const bool full = getenv("TEST_FULL") != NULL, is_table = argc > 1 && !strcmp(argv[1], "--table");
 	struct kernels_place place;
-	struct form *batch[2][BATCH];
-	const char *word = argc > 3 ? argv[3] : "", *values = getenv("TEST_VALUES");
-	unsigned part = 1, n_parts = 1;
-	size_t n[2] = { 0 }, n_run = 0, n_failed = 0;
+	size_t n_run = 0, n_different = 0, n_failed;
 
-	if (sscanf(word, "%u/%u", &part, &n_parts) == 2)
-		word = "";
 	half_prepare();
 	add_integers();
 	add_bits();
@@ -261,33 +254,24 @@ int main(int argc, char **argv)
 	add_memory();
 	add_calls();
 	add_textures();
-	if (is_table)
-		return argc > 2 ? check_table(argv[2]) : (table_print(stdout, forms, n_forms), 0);
-	if (argc < 3 || kernels_start(&place, argv[1], argv[2]))
-		return 1;
-	for (size_t i = 0; i < n_forms; i++) {
-		const bool rest = !is_in_sample(&forms[i]);
-
-		if ((!rest || full || *word) && i % n_parts == part - 1 &&
-		    !strncmp(forms[i].text, word, strlen(word))) {
-			batch[rest][n[rest]++] = &forms[i];
-			n_run++;
-		}
-		for (int j = 0; j < 2; j++) {
-			if (n[j] != BATCH && (!n[j] || i != n_forms - 1))
-				continue;
-			n_failed += run_batch(&place, batch[j], n[j], values ? strtoull(values, NULL, 0) : !full ?
-					      3000 :
-					      j ? 100000 : 10000000);
-			n[j] = 0;
-		}
+	if (argc > 1 && !strcmp(argv[1], "tables")) {
+		n_failed = argc > 2 ? coverage_check(forms, n_forms) + refused_check() : 0;
+		return run_tables(argc > 2 ? argv[2] : NULL) + (n_failed ? 1 : 0);
 	}
-	n_failed += kernels_check_refusals();
+	if (argc < 5 || kernels_start(&place, argv[3], argv[4]))
+		return 1;
+	if (!strcmp(argv[1], "threads")) {
+		n_failed = threads_run(&place, argv[4], (unsigned)atoi(argv[2]), &n_run);
+		kernels_end(&place);
+		printf("%zu forms, %zu wrong\n", n_run, n_failed);
+		return n_failed != 0;
+	}
+	kernels_translate(forms, n_forms);
+	n_failed = run_part(&place, argv[1], argv[2], &n_run);
 	kernels_end(&place);
+	n_failed += print_errors();
 	for (size_t i = 0; i < n_forms; i++)
-		if (forms[i].worst > 0 && strstr(forms[i].text, ".approx"))
-			printf("%-24.*s largest error %.3f ulp\n", (int)strcspn(forms[i].text, " "), forms[i].text,
-			       forms[i].worst);
-	printf("%zu of %zu forms, %zu wrong\n", n_run, n_forms, n_failed);
+		n_different += !forms[i].same;
+	printf("%zu forms of %zu different ones among %zu, %zu wrong\n", n_run, n_different, n_forms, n_failed);
 	return n_failed != 0;
 }

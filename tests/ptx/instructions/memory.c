@@ -48,6 +48,13 @@ static void store(const struct form *form, uint64_t *v)
 		put(v[0] + (uint64_t)form->extra + form->bits / 8 * (unsigned)i, form->bits / 8, v[1 + i]);
 }
 
+/* Registers that are as wide as an element or wider: n outputs, n inputs. */
+static void pass(const struct form *form, uint64_t *v)
+{
+	for (int i = 0; i < form->n_out; i++)
+		v[i] = extend(v[form->n_out + i], form->bits / 8, form->is_signed);
+}
+
 static void set(struct form *form, const struct type *type, int n, int offset)
 {
 	form->bits = 8 * type->size;
@@ -67,8 +74,14 @@ static const struct place { const char *space, *address, *reg; int offset; } pla
 	{ ".shared", "sv+32", "m:b64:0", 32 }, { ".local", "lv+8", "m:b64:0", 8 }, { ".global", "%m+-0", "m:b64:m", 0 },
 };
 
-static void add_access(const struct type *type, const struct place *place, int n, const char *modifiers, bool is_store)
+/*
+ * @before: what is before the space's name, as .relaxed.gpu; @after: what is between it and the number of elements, as
+ * .cg. @policy: what is after the other operands.
+ */
+static void add_access(const struct type *type, const struct place *place, int n, const char *before,
+		       const char *after, const char *policy, bool is_store)
 {
+	const char *vector = n == 2 ? ".v2" : n == 4 ? ".v4" : "";
 	char registers[128] = "", list[64] = "";
 	size_t used = 0;
 	struct form *form;
@@ -77,62 +90,109 @@ static void add_access(const struct type *type, const struct place *place, int n
 		used += (size_t)snprintf(registers, sizeof(registers), "%s ", place->reg);
 	for (int i = 0; i < n; i++) {
 		used += (size_t)snprintf(registers + used, sizeof(registers) - used, "%c:%s:i ", names[i], type->reg);
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%%%c", i ? ", " : "", names[i]);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%%%c", i ? ", " : n > 1 ? "{" : "",
+			 names[i]);
 	}
+	if (n > 1)
+		strcat(list, "}");
 	if (!is_store)
-		snprintf(registers + used, sizeof(registers) - used, "%s", place->reg);
+		used += (size_t)snprintf(registers + used, sizeof(registers) - used, "%s", place->reg);
+	if (*policy)
+		snprintf(registers + used, sizeof(registers) - used, " p:b64:i");
 	if (is_store)
-		form = add_form(store, registers, "st%s%s%s.%s [%s], %s%s%s;", modifiers, place->space,
-				n == 2 ? ".v2" : n == 4 ? ".v4" : "", type->name, place->address, n > 1 ? "{" : "",
-					list,
-				n > 1 ? "}" : "");
+		form = add_form(store, registers, "st%s%s%s%s.%s [%s], %s%s;", before, place->space, after, vector,
+				type->name, place->address, list, policy);
 	else
-		form = add_form(load, registers, "ld%s%s%s.%s %s%s%s, [%s];", modifiers, place->space,
-				n == 2 ? ".v2" : n == 4 ? ".v4" : "", type->name, n > 1 ? "{" : "", list, n > 1 ? "}" :
-					"",
-				place->address);
+		form = add_form(load, registers, "ld%s%s%s%s.%s %s, [%s]%s;", before, place->space, after, vector,
+				type->name, list, place->address, policy);
 	set(form, type, n, place->offset);
 	if (is_store)
 		form->n_out = 0;
 }
 
-/* Accesses with an order: to global and shared memory. */
+/* A value that goes to a variable of the function's space .param, and comes back. */
+static void add_param_store(const struct type *type, int n, const char *before, const char *after)
+{
+	static const char *const from[] = { "%a", "{%a, %b}", "{%a, %b, %c, %e}" };
+	static const char *const to[] = { "%d", "{%d, %q}", "{%d, %q, %r, %w}" };
+	static const char inputs[] = "abce";
+	const char *vector = n == 2 ? ".v2" : n == 4 ? ".v4" : "";
+	char registers[128] = "";
+	struct form *form;
+
+	for (int i = 0; i < 2 * n; i++)
+		snprintf(registers + strlen(registers), sizeof(registers) - strlen(registers), "%c:%s:i ",
+			 i < n ? names[i] : inputs[i - n], type->reg);
+	form = add_form(pass, registers, "{ .param .align 16 .b8 p[16]; st%s.param%s%s.%s [p], %s; "
+			"ld.param%s.%s %s, [p]; }", before, after, vector, type->name, from[n / 2], vector, type->name,
+			to[n / 2]);
+	form->bits = 8 * type->size;
+	form->is_signed = type->is_signed;
+}
+
+/* Accesses with an order, and volatile ones. */
 static void add_ordered(const struct type *type, int n)
 {
 	static const char *const orders[] = { "relaxed", "acquire", "release" },
 		*const scopes[] = { "cta", "gpu", "sys" };
-	char modifiers[32];
+	static const int at[] = { 0, 4, 2, 3 };		/* places: .global, .shared, generic, .local */
+	char before[32];
 
-	for (int i = 0; i < 9 * 2; i++) {
-		const struct place *place = &places[i & 1 ? 0 : 4];
+	for (int i = 0; i < 9 * 3; i++) {
+		const struct place *place = &places[at[i % 3]];
 
-		snprintf(modifiers, sizeof(modifiers), ".%s.%s", orders[i / 2 / 3], scopes[i / 2 % 3]);
-		if (i / 2 / 3 != 2)
-			add_access(type, place, n, modifiers, false);
-		if (i / 2 / 3 != 1)
-			add_access(type, place, n, modifiers, true);
+		snprintf(before, sizeof(before), ".%s.%s", orders[i / 9], scopes[i / 3 % 3]);
+		if (i / 9 != 2)
+			add_access(type, place, n, before, "", "", false);
+		if (i / 9 != 1)
+			add_access(type, place, n, before, "", "", true);
 	}
-	for (int i = 0; i < 2 * 2 * 2; i++)
-		add_access(type, &places[i & 1 ? 0 : 4], n, i & 2 ? ".volatile" : ".weak", i & 4);
+	for (int i = 0; i < 4 * 2; i++)
+		add_access(type, &places[at[i / 2]], n, ".volatile", "", "", i & 1);
+}
+
+static const struct place constant = { ".const", "cv+8", "m:b64:0", 8 }, param = { ".param", "pv+16", "m:b64:0", 16 };
+
+/* Accesses without an order: all spaces, with all operators on caches. */
+static void add_plain(const struct type *type, int n)
+{
+	static const char *const load_caches[] = { "", ".ca", ".cg", ".cs", ".lu", ".cv" };
+	static const char *const store_caches[] = { "", ".wb", ".cg", ".cs", ".wt" };
+	const struct place *const spaces[] = { &places[2], &places[0], &places[4], &places[3], &constant, &param };
+
+	for (int i = 0; i < 2 * 6 * 6; i++)
+		add_access(type, spaces[i / 2 % 6], n, i & 1 ? ".weak" : "", load_caches[i / 12], "", false);
+	for (int i = 0; i < 2 * 4 * 5; i++)
+		add_access(type, spaces[i / 2 % 4], n, i & 1 ? ".weak" : "", store_caches[i / 8], "", true);
+	for (int i = 0; i < 2 * 5; i++)
+		add_param_store(type, n, i & 1 ? ".weak" : "", store_caches[i / 2]);
+	for (int i = 0; i < 4; i++) {
+		static const char *const caches[] = { ".nc", ".ca.nc", ".cg.nc", ".cs.nc" };
+
+		add_access(type, &places[0], n, "", caches[i], "", false);
+	}
+	add_access(type, &places[0], n, "u", "", "", false);
+	add_access(type, &places[2], n, "u", "", "", false);
+	add_access(type, &places[0], n, "", ".nc.L1::no_allocate.L2::128B", "", false);
+	add_access(type, &places[0], n, "", ".L2::cache_hint", ", %p", false);
+	add_access(type, &places[0], n, "", ".L1::evict_last.L2::cache_hint", ", %p", true);
+	add_access(type, &places[0], n, ".relaxed.gpu", ".L2::cache_hint", ", %p", false);
+	add_access(type, &places[0], n, ".relaxed.gpu", ".L2::cache_hint", ", %p", true);
+	add_access(type, &places[0], n, ".volatile", ".L2::64B", "", false);
+	add_access(type, &places[0], n, ".volatile", ".L1::evict_first", "", true);
 }
 
 static void add_accesses(void)
 {
-	static const struct place constant = { ".const", "cv+8", "m:b64:0", 8 },
-		param = { ".param", "pv+16", "m:b64:0", 16 };
-	static const struct place hint = { ".global.nc.L1::no_allocate", "%m", "m:b64:m", 0 };
-
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		for (int n = 1; n <= 4; n *= 2) {
 			if (n * types[i].size > 16)
 				continue;
 			for (size_t j = 0; j < sizeof(places) / sizeof(*places); j++) {
-				add_access(&types[i], &places[j], n, "", false);
-				add_access(&types[i], &places[j], n, "", true);
+				add_access(&types[i], &places[j], n, "", "", "", false);
+				add_access(&types[i], &places[j], n, "", "", "", true);
 			}
-			add_access(&types[i], &constant, n, "", false);
-			add_access(&types[i], &param, n, "", false);
-			add_access(&types[i], &hint, n, "", false);
+			add_plain(&types[i], n);
 			add_ordered(&types[i], n);
 		}
 	}
@@ -192,11 +252,10 @@ static void add_atomic_form(const char *where, const char *operation, int code, 
 		return;
 	if (!red)
 		snprintf(to, sizeof(to), "d:%s:%c ", reg, kind);
-	snprintf(registers, sizeof(registers), "%sm:b64:%c b:%s:%c c:%s:%c", to, strstr(where, "shared") ? 's' : 'm',
-		 reg, kind,
-		 reg, kind);
-	form = add_form(atomic, registers, "%s%s.%s.%s %s[%%m], %%b%s;", red ? "red" : "atom", where, operation, type,
-			red ? "" : "%d, ", code == 'c' ? ", %c" : "");
+	snprintf(registers, sizeof(registers), "%sm:b64:%c b:%s:%c c:%s:%c p:b64:i", to,
+		 strstr(where, "shared") ? 's' : 'm', reg, kind, reg, kind);
+	form = add_form(atomic, registers, "%s%s.%s.%s %s[%%m], %%b%s%s;", red ? "red" : "atom", where, operation, type,
+			red ? "" : "%d, ", code == 'c' ? ", %c" : "", strstr(where, "hint") ? ", %p" : "");
 	form->operation = code;
 	form->bits = bits;
 	form->is_signed = is_signed;
@@ -211,10 +270,11 @@ static void add_atomic(const char *operation, int code, const char *type, unsign
 	static const char *const scopes[] = { "", ".cta", ".gpu", ".sys" },
 		*const spaces[] = { "", ".global", ".shared" };
 
-	for (int i = 0; i < 5 * 4 * 3 * 2; i++) {
-		char where[40];
+	for (int i = 0; i < 2 * 5 * 4 * 3 * 2; i++) {
+		char where[64];
 
-		snprintf(where, sizeof(where), "%s%s%s", orders[i / 24], scopes[i / 6 % 4], spaces[i / 2 % 3]);
+		snprintf(where, sizeof(where), "%s%s%s%s", orders[i / 24 % 5], scopes[i / 6 % 4], spaces[i / 2 % 3],
+			 i >= 120 ? ".L2::cache_hint" : "");
 		add_atomic_form(where, operation, code, type, bits, is_signed, kind, i & 1);
 	}
 }
@@ -276,27 +336,79 @@ static void add_copies(void)
 	}
 }
 
+static void add_copy_hint(void)
+{
+	struct form *form = add_form(copy, "m:b64:0 n:b32:n g:b64:0",
+				     "cp.async.ca.shared.global.L2::128B [sv], [gv+48], 4;");
+
+	form->bits = 4;
+	form->n_out = 0;
+	form->uses_memory = true;
+}
+
 static void nothing(const struct form *form, uint64_t *v)
 {
 	(void)form;
 	(void)v;
 }
 
+/* What changes neither registers nor memory. */
+static void add_nothing(const char *text)
+{
+	struct form *form = add_form(nothing, "m:b64:m", "%s", text);
+
+	form->n_out = 0;
+	form->uses_memory = true;
+}
+
+static void any(const struct form *form, uint64_t *v)
+{
+	(void)form;
+	(void)v;
+	any_result = true;
+}
+
+/* The harness notes a trap at the start of the row. */
+static void trap(const struct form *form, uint64_t *v)
+{
+	(void)form;
+	put(v[0], 1, 77);
+}
+
 static void add_nothings(void)
 {
 	static const char *const list[] = {
-		"membar.cta;", "membar.gl;", "membar.sys;", "fence.sc.gpu;", "fence.acq_rel.cta;", "fence.acq_rel.sys;",
-		"prefetch.global.L1 [%m];", "prefetch.global.L2 [%m];", "prefetchu.L1 [%m];", "nanosleep.u32 100;",
-			"brkpt;",
-		"discard.global.L2 [%m], 128;", "applypriority.global.L2::evict_normal [%m], 128;", "pmevent 3;",
+		"membar.cta;", "membar.gl;", "membar.sys;", "prefetch.L1 [%m];", "prefetch.L2 [%m];",
+		"prefetch.global.L1 [%m];", "prefetch.global.L2 [%m];", "prefetch.local.L1 [%m];",
+		"prefetch.local.L2 [%m];", "prefetch.global.L2::evict_last [%m];",
+		"prefetch.global.L2::evict_normal [%m];", "prefetchu.L1 [%m];", "nanosleep.u32 100;", "brkpt;",
+		"discard.L2 [%m], 128;", "discard.global.L2 [%m], 128;", "applypriority.L2::evict_normal [%m], 128;",
+		"applypriority.global.L2::evict_normal [%m], 128;", "pmevent 3;", "pmevent.mask 0xff;",
 	};
+	static const char *const policies[] = {
+		"createpolicy.fractional.L2::evict_last.b64 %d, 1.0;",
+		"createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 %d;",
+		"createpolicy.range.L2::evict_last.b64 %d, [%m], 4096, 8192;",
+		"createpolicy.range.global.L2::evict_last.L2::evict_first.b64 %d, [%m], 4096, 8192;",
+		"createpolicy.cvt.L2.b64 %d, 5;",
+	};
+	static const char *const orders[] = { "", ".sc", ".acq_rel", ".acquire", ".release" };
+	static const char *const scopes[] = { "cta", "gpu", "sys" };
+	struct form *form;
 
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		struct form *form = add_form(nothing, "m:b64:m", "%s", list[i]);
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		add_nothing(list[i]);
+	for (int i = 0; i < 5 * 3; i++) {
+		char text[64];
 
-		form->n_out = 0;
-		form->uses_memory = true;
+		snprintf(text, sizeof(text), "fence%s.%s;", orders[i / 3], scopes[i % 3]);
+		add_nothing(text);
 	}
+	for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++)
+		add_form(any, "d:b64:i m:b64:i", "%s", policies[i]);
+	form = add_form(trap, "m:b64:0", "trap;");
+	form->n_out = 0;
+	form->uses_memory = true;
 }
 
 void add_memory(void)
@@ -304,5 +416,6 @@ void add_memory(void)
 	add_accesses();
 	add_atomics();
 	add_copies();
+	add_copy_hint();
 	add_nothings();
 }

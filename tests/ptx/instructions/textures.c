@@ -209,7 +209,7 @@ void add_textures(void)
 		form->bits = geometries[geometry].dimensions;
 		form->flag = geometries[geometry].layer;
 		form->sat = by_integer;
-		form->bound.absolute = 1e-6;
+		add_bound(form, (struct bound)BOUND('a', -19.93, 0));
 		form->type = 'T';
 	}
 }

@@ -127,50 +127,84 @@ static uint64_t random_value(char kind, uint64_t other)
 	}
 }
 
-static int first_input(const struct form *form)
+/* Are all operands of 16 bits, and at least two? */
+static bool are_pairs(const struct form *form, const struct value_register *registers, int n)
 {
-	return form->n_out;
+	int inputs = 0;
+
+	for (int r = form->n_out; r < n; r++) {
+		if (registers[r].bits != 16 && registers[r].bits != 1)
+			return false;
+		inputs += registers[r].bits == 16;
+	}
+	return inputs >= 2 && !form->uses_memory;
 }
 
-/* All f32 of a conversion or an approximation take minutes each. */
-static bool is_exhaustive(void)
+/* Pairs: each operand of 16 bits has all its values, each with all edge values of the next one. */
+static uint64_t n_pairs(const struct form *form, const struct value_register *registers, int n)
 {
-	static int is = -1;
+	const int first = form->n_out;
 
-	if (is < 0)
-		is = getenv("TEST_EXHAUSTIVE") != NULL;
-	return is;
+	return are_pairs(form, registers, n) ? (uint64_t)(n - first) * 65536 * n_edges(registers[first].kind) : 0;
 }
 
-uint64_t values_all(const struct form *form, const struct value_register *registers, int n)
+static void fill_pair(const struct form *form, const struct value_register *registers, int n, uint64_t index,
+		      uint64_t *ret_values)
 {
-	const int first = first_input(form);
+	const int first = form->n_out;
+	const uint64_t each = 65536 * n_edges(registers[first].kind);
+	const int whole = first + (int)(index / each);
 
-	if (first >= n || form->uses_memory)
-		return 0;
-	/* One operand of 16 bits; with TEST_EXHAUSTIVE, one of 32 bits of a conversion or an approximation, too. */
-	if (n - first == 1 && registers[first].bits == 16)
+	for (int r = first; r < n; r++) {
+		const int after = r > whole ? r - whole : r - whole + n - first;
+
+		ret_values[r] = r == whole ? index & 0xffff : edge(registers[r].kind, after == 1 ?
+			index % each >> 16 : next_random());
+		ret_values[r] &= ((uint64_t)1 << registers[r].bits) - 1;
+	}
+}
+
+bool values_are_few(const struct form *form, const struct value_register *registers, int n)
+{
+	return n - form->n_out == 1 && registers[n - 1].bits == 16 && !form->uses_memory;
+}
+
+bool values_are_many(const struct form *form, const struct value_register *registers, int n)
+{
+	const bool is_number = registers[n - 1].kind == 'f' || registers[n - 1].kind == 'i';
+
+	/* One operand of 32 bits, of a conversion or an approximation. */
+	return n - form->n_out == 1 && registers[n - 1].bits == 32 && is_number && !form->uses_memory &&
+	       (!strncmp(form->text, "cvt.", 4) || strstr(form->text, ".approx"));
+}
+
+uint64_t values_count(const struct form *form, const struct value_register *registers, int n, uint64_t wanted)
+{
+	const uint64_t pairs = n_pairs(form, registers, n);
+
+	if (values_are_few(form, registers, n))
 		return 65536;
-	if (is_exhaustive() && registers[first].bits == 32 && n - first == 1 &&
-	    (!strncmp(form->text, "cvt", 3) || strstr(form->text, ".approx")))
-		return (uint64_t)1 << 32;
-	return 0;
+	return wanted >= VALUES_FULL && pairs > wanted ? pairs : wanted;
 }
 
 void values_fill(const struct form *form, const struct value_register *registers, int n, uint64_t index,
-		 uint64_t *ret_values)
+		 bool with_pairs, uint64_t *ret_values)
 {
-	const int first = first_input(form);
+	const int first = form->n_out;
 	const uint64_t edges = first < n ? n_edges(registers[first].kind) : 1;
 	const uint64_t more = first + 1 < n ? n_edges(registers[first + 1].kind) : 1;
-	const bool all = values_all(form, registers, n) != 0;
+	const bool few = values_are_few(form, registers, n);
 
-	for (int r = 0; r < n; r++) {
+	for (int r = 0; r < first; r++)
+		ret_values[r] = next_random() & (UINT64_MAX >> (64 - registers[r].bits));
+	if (with_pairs && index < n_pairs(form, registers, n)) {
+		fill_pair(form, registers, n, index, ret_values);
+		return;
+	}
+	for (int r = first; r < n; r++) {
 		const char kind = registers[r].kind;
 
-		if (r < first)
-			ret_values[r] = next_random();
-		else if (all)
+		if (few)
 			ret_values[r] = index;
 		else if (kind == '=')
 			ret_values[r] = (uint64_t)form->extra;
@@ -178,8 +212,7 @@ void values_fill(const struct form *form, const struct value_register *registers
 			ret_values[r] = edge(kind, r == first ? index / more : index % more);
 		else
 			ret_values[r] = random_value(kind, r > first ? ret_values[r - 1] : next_random());
-		if (registers[r].bits < 64)
-			ret_values[r] &= ((uint64_t)1 << registers[r].bits) - 1;
+		ret_values[r] &= UINT64_MAX >> (64 - registers[r].bits);
 	}
 }
 
@@ -197,49 +230,97 @@ void values_fill_memory(const struct form *form, uint8_t *bytes, size_t size)
 
 double values_number(char kind, uint64_t bits)
 {
-	return kind == 'A' ? (double)bits_f32(bits) : kind == 'E' ? bits_f64(bits) :
-	       half_value(kind == 'C' ? 'h' : 'b', bits & 0xffff);
+	switch (kind) {
+	case 'A': case 'f': return (double)bits_f32(bits);
+	case 'E': case 'd': return bits_f64(bits);
+	case 'C': case 'P': case 'h': case 'H': return half_value('h', bits & 0xffff);
+	default: return half_value('b', bits & 0xffff);
+	}
 }
 
-bool values_are_in_bound(const struct form *form, uint64_t first)
-{
-	const double size = form->type == 0 ? fabs((double)bits_f32(first)) : 0;
+/* The exponents of formats: binary digits, the least normal exponent, the greatest number. */
+static const struct format { const char *kinds; int digits, least; double most; } formats[] = {
+	{ "A", 24, -125, FLT_MAX }, { "E", 53, -1021, DBL_MAX }, { "CP", 11, -13, 65504 },
+	{ "DQ", 8, -125, 0x1.fep127 },
+};
 
-	return !form->bound.most || (size >= form->bound.least && size <= form->bound.most);
-}
-
-static bool is_close(struct form *form, char kind, double x, double exact)
+static double ulp_of(const struct format *format, double exact)
 {
-	static const struct { char kind; int digits, least; double most; } formats[] = {
-		{ 'A', 24, -125, FLT_MAX }, { 'E', 53, -1021, DBL_MAX }, { 'C', 11, -13, 65504 },
-			{ 'D', 8, -125, 0x1.fep127 },
-	};
-	const size_t i = (size_t)(strchr("AECD", kind) - "AECD");
-	const struct bound *bound = &form->bound;
 	int exponent;
-	double ulp, error;
 
+	frexp(exact, &exponent);
+	return ldexp(1, (exponent < format->least || exact == 0 ? format->least : exponent) - format->digits);
+}
+
+static bool keeps(struct bound *bound, const struct format *format, double x, double exact)
+{
+	const double absolute = fabs(x - exact);
+	double error = absolute;
+
+	if (bound->kind == 'l')
+		return fabs(x) <= exp2(bound->limit);
+	if (bound->kind == 'u')
+		error /= ulp_of(format, exact);
+	else if (bound->kind == 'r' && exact != 0)
+		error /= fabs(exact);
+	if (absolute <= bound->floor)
+		return true;
+	if (error > bound->worst)
+		bound->worst = error;
+	return error <= (bound->kind == 'u' ? bound->limit : exp2(bound->limit));
+}
+
+static bool is_close(struct form *form, char kind, double x, double exact, const double *operands)
+{
+	const struct format *format = formats;
+	bool is = true;
+
+	while (!strchr(format->kinds, kind))
+		format++;
 	if (isnan(exact))
 		return isnan(x);
-	if (isinf(x) && fabs(exact) >= formats[i].most * (1 - 0x1p-20))
+	if (isinf(x) && fabs(exact) >= format->most * (1 - 0x1p-20))
 		return signbit(x) == signbit(exact);
 	if (isnan(x) || isinf(x) || isinf(exact))
 		return false;
-	frexp(exact, &exponent);
-	ulp = ldexp(1, (exponent < formats[i].least || exact == 0 ? formats[i].least : exponent) - formats[i].digits);
-	error = fabs(x - exact);
+	if (x == 0 && exact == 0)
+		return signbit(x) == signbit(exact);
 	/* A result that .ftz flushes, or that another rounding would have flushed. */
 	if (form->ftz) {
-		if (x != 0 && fabs(x) < ldexp(1, formats[i].least - 1))
+		if (x != 0 && fabs(x) < ldexp(1, format->least - 1))
 			return false;
-		if (error <= ldexp(1.001, formats[i].least - 1) && (x == 0 || exact == 0))
+		if (fabs(x - exact) <= ldexp(1.001, format->least - 1) && (x == 0 || exact == 0))
 			return true;
 	}
-	if (error / ulp > form->worst)
-		form->worst = error / ulp;
-	return error == 0 || error <= bound->absolute || error <= bound->relative * fabs(exact) ||
-		error <= bound->ulp * ulp ||
-	       (fabs(exact) < ldexp(1, formats[i].least) && error <= ulp);
+	for (int i = 0; i < form->n_bounds; i++) {
+		struct bound *bound = &form->bounds[i];
+		const double size = fabs(operands[bound->operand]);
+
+		if (!bound->most || (size >= bound->least && size <= bound->most))
+			is &= keeps(bound, format, x, exact);
+	}
+	return is;
+}
+
+bool values_are_usual(const struct form *form, float x, double exact, double operand)
+{
+	const uint64_t exponent = f64_bits(exact) >> 52 & 0x7ff;
+	const double error = fabs((double)x - exact), size = fabs(operand);
+
+	/* Small results, and infinities, are looked at one by one. */
+	if (exponent < 1023 - 120 || exponent > 1023 + 120)
+		return isnan(exact) && isnan(x);
+	for (int i = 0; i < form->n_bounds; i++) {
+		const struct bound *bound = &form->bounds[i];
+		/* The exponent's ulp, as the error's unit. */
+		const double unit = bound->kind == 'u' ? bits_f64((exponent - 23) << 52) :
+				    bound->kind == 'r' ? fabs(exact) : 1;
+
+		if (bound->kind == 'l' ? fabsf(x) > 1 : error > bound->worst * unit &&
+		    (!bound->most || (size >= bound->least && size <= bound->most)))
+			return false;
+	}
+	return true;
 }
 
 static bool are_same(char kind, uint64_t a, uint64_t b)
@@ -255,13 +336,20 @@ static bool are_same(char kind, uint64_t a, uint64_t b)
 	}
 }
 
-bool values_agree(struct form *form, const struct value_register *reg, uint64_t result, uint64_t expected)
+bool values_agree(struct form *form, const struct value_register *registers, int r, uint64_t result, const uint64_t *v,
+		  const uint64_t *inputs)
 {
-	const uint64_t mask = reg->bits == 64 ? ~0ull : ((uint64_t)1 << reg->bits) - 1;
+	const struct value_register *reg = &registers[r];
+	const uint64_t mask = UINT64_MAX >> (64 - reg->bits);
+	double operands[2] = { 0 };
 
-	if (strchr("AECD", reg->kind))
-		return is_close(form, reg->kind, values_number(reg->kind, result), bits_f64(expected));
-	return are_same(reg->kind, result & mask, expected & mask);
+	if (!strchr("AECDPQ", reg->kind))
+		return are_same(reg->kind, result & mask, v[r] & mask);
+	for (int i = 0; i < 2; i++)
+		operands[i] = values_number(registers[form->n_out + i].kind, inputs[form->n_out + i]);
+	return is_close(form, reg->kind, values_number(reg->kind, result), bits_f64(v[r]), operands) &&
+	       (!strchr("PQ", reg->kind) ||
+		is_close(form, reg->kind, values_number(reg->kind, result >> 16), bits_f64(v[HIGH]), operands));
 }
 
 bool values_memory_agrees(const struct form *form, const uint8_t *a, const uint8_t *b, size_t size)
