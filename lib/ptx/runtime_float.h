@@ -304,8 +304,8 @@ PTX_INLINE double ptx_div_rz_f64(double a, double b) { return ptx_div_exact(a, b
 PTX_INLINE double ptx_div_rm_f64(double a, double b) { return -ptx_div_exact(-a, b, 1); }
 
 /*
- * Approximations. div.approx is a * (1 / b): for divisors above 2 to the 126th it gives a zero with the quotient's sign,
- * as the manual says, and NaN if an infinity is divided by one.
+ * Approximations. div.approx is a * (1 / b): for divisors above 2 to the 126th it gives a zero with the sign of the
+ * quotient, as the manual says, and NaN if an infinity is divided by one.
  */
 PTX_INLINE float ptx_div_approx(float a, float b)
 {
