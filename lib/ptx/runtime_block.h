@@ -332,6 +332,32 @@ static void ptx_open(struct ptx_threads *threads, uint32_t barrier, const struct
 }
 
 /*
+ * How many threads wait at a barrier that counts them. A warp counts as 32 threads, also a short one, and one of
+ * which threads have ended.
+ */
+static uint32_t ptx_waiting(const struct ptx_threads *threads, uint32_t barrier, const struct ptx_yield *yields)
+{
+	uint32_t n = 0;
+
+	for (uint32_t first = 0; first < threads->n; first += 32) {
+		uint32_t wait = 0, others = 0;
+
+		for (uint32_t i = first; i < first + 32 && i < threads->n; i++) {
+			const uint32_t place = threads->place[i];
+
+			if (place == PTX_LEFT)
+				continue;
+			if (yields[place].kind == PTX_BARRIER && threads->b[i] == barrier)
+				wait++;
+			else
+				others++;
+		}
+		n += wait && !others ? 32 : wait;
+	}
+	return n;
+}
+
+/*
  * Open the barriers that are complete. No thread can run. Returns 1; 0 if all threads have ended; -1 if threads wait
  * for ever.
  */
@@ -348,13 +374,14 @@ static int ptx_barriers(struct ptx_threads *threads, const struct ptx_yield *yie
 		alive++;
 		if (yields[threads->place[i]].kind != PTX_BARRIER || barrier >= PTX_BARRIERS)
 			continue;
-		waits[barrier] += 1 + (threads->c[i] ? ptx_missing_lanes(threads, i) : 0);
+		waits[barrier]++;
 		if (threads->c[i] > count[barrier])
 			count[barrier] = threads->c[i];
 	}
 	for (uint32_t i = 0; i < PTX_BARRIERS; i++) {
 		/* A barrier of all threads does not wait for those that have ended. */
-		const uint32_t all = count[i] ? count[i] : alive, needed = all > waits[i] ? all - waits[i] : 0;
+		const uint32_t here = count[i] ? ptx_waiting(threads, i, yields) : waits[i];
+		const uint32_t all = count[i] ? count[i] : alive, needed = all > here ? all - here : 0;
 
 		/* All threads arrived, and none waited. */
 		if (!waits[i] && threads->expected[i])

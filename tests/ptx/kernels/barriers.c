@@ -92,6 +92,17 @@ static void arrive(const struct cuda_case *c, void *const *args, unsigned launch
 				out[t] = in[31 - t] * 3 + round;
 }
 
+static void short_warps(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (unsigned b = 0; b < c->grid[0]; b++, in += 72, out += 72)
+		for (int t = 0; t < 72; t++)
+			if (t < 40 || t >= 50)
+				out[t] = in[71 - t];
+}
+
 const struct cuda_case barriers_cases[] = {
 	{ .kernel = "barrier_loop", { 3 }, { 128 }, 0, { BUFFER(I32, 384, RANDOM), VALUE(int, 7) }, loop },
 	{ .kernel = "barrier_uneven", { 11 }, { 96 }, 0, { BUFFER(I32, 1056, RANDOM) }, uneven },
@@ -105,5 +116,7 @@ const struct cuda_case barriers_cases[] = {
 	  VALUE(int, 5) }, arrive },
 	{ .kernel = "barrier_arrive", { 2 }, { 50 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 128, ZERO),
 	  VALUE(int, 2) }, arrive },
+	{ .kernel = "barrier_short_warps", { 3 }, { 72 }, 0, { BUFFER(I32, 216, RANDOM), BUFFER(I32, 216, ZERO) },
+	  short_warps },
 	{ 0 },
 };
