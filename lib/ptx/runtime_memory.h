@@ -71,10 +71,18 @@ PTX_ATOM_LIMITS(u64, uint64_t)
 PTX_ATOM_LIMITS(s64, int64_t)
 PTX_ATOM_LOOP(u32, uint32_t, uint32_t, PTX_SAME, PTX_SAME, inc, old >= value ? 0 : old + 1)
 PTX_ATOM_LOOP(u32, uint32_t, uint32_t, PTX_SAME, PTX_SAME, dec, old == 0 || old > value ? value : old - 1)
+/*
+ * If a register of the PTX is both the operand and the old value, gcc 12 may write the old value to it before it
+ * computes the new one. So the operand is the result of an operation, which gcc puts into another register.
+ */
+#define PTX_OWN(value) ({ __typeof__(value) zero = 0; __asm__("" : "+r"(zero)); (value) ^ zero; })
+#define PTX_FETCH_AND(address, value, order) __atomic_fetch_and(address, PTX_OWN(value), order)
+#define PTX_FETCH_OR(address, value, order) __atomic_fetch_or(address, PTX_OWN(value), order)
+#define PTX_FETCH_XOR(address, value, order) __atomic_fetch_xor(address, PTX_OWN(value), order)
 #define PTX_ATOM_BITS(name, type) \
-	PTX_ATOM(name, type, and, __atomic_fetch_and, old & value) \
-	PTX_ATOM(name, type, or, __atomic_fetch_or, old | value) \
-	PTX_ATOM(name, type, xor, __atomic_fetch_xor, old ^ value) \
+	PTX_ATOM(name, type, and, PTX_FETCH_AND, old & value) \
+	PTX_ATOM(name, type, or, PTX_FETCH_OR, old | value) \
+	PTX_ATOM(name, type, xor, PTX_FETCH_XOR, old ^ value) \
 	PTX_ATOM(name, type, exch, __atomic_exchange_n, value) \
 	PTX_ATOM_CAS(name, type)
 PTX_ATOM_BITS(b32, uint32_t)
