@@ -463,8 +463,9 @@ void adsm_ptx_write_region(struct adsm_ptx_body *kernel, const struct adsm_ptx_r
 		adsm_ptx_print(writer, "\t\tif (check && (s->before[t] != %u || s->waits[t])) continue;\n", index);
 	else if (region && !kernel->even)
 		adsm_ptx_print(writer, "\t\tif (check && s->before[T] != %u) continue;\n", index);
-	else if (kernel->general)
-		adsm_ptx_print(writer, "\t\tif (s->waits[t] || s->before[t] == PTX_LEFT) continue;\n");
+	else if (!region)
+		adsm_ptx_print(writer, "\t\tif (%ss->before[T] == PTX_LEFT) continue;\n",
+			       kernel->general ? "s->waits[t] || " : "");
 	write_at(kernel);
 	if (region && region->yield)
 		write_loads(kernel, region);

@@ -16,8 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Code that is longer has one function for all regions: it would otherwise be written too often. */
-#define REGIONS_MAX 40000
+/*
+ * Regions with more instructions than this, and with more than REGIONS_TIMES the kernel's own, are one function: the C
+ * compiler would otherwise take minutes.
+ */
+#define REGIONS_MAX 8000
+#define REGIONS_TIMES 4
 
 static void write_simple(struct adsm_ptx_body *kernel)
 {
@@ -41,11 +45,18 @@ static void write_simple(struct adsm_ptx_body *kernel)
 	writer->linear = NULL;
 }
 
-/* Threads of a block, without warps: the next region of all of them, or each its own. */
+/* Threads of a block, without warps: the next region of all of them, or each its own. @n: 0: one function has all. */
 static void write_plain(struct adsm_ptx_body *kernel, uint32_t n)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
 
+	if (!n) {
+		adsm_ptx_print(writer, "static void K%u(const struct ptx_block *k, struct ptx_threads *s)\n{\n"
+			       "\tdo {\n\t\tmemcpy(s->before, s->place, s->n * sizeof(*s->place));\n"
+			       "\t\tK%u_0(k, s, 1);\n\t} while (ptx_place(s->place, s->n) != PTX_LEFT);\n}\n",
+			       kernel->frame->index, kernel->frame->index);
+		return;
+	}
 	adsm_ptx_print(writer, "static void K%u(const struct ptx_block *k, struct ptx_threads *s)\n{\n"
 		       "\tint place = 0;\n\n\twhile (place != PTX_LEFT) {\n\t\tif (place < 0)\n"
 		       "\t\t\tmemcpy(s->before, s->place, s->n * sizeof(*s->place));\n"
@@ -79,6 +90,13 @@ static void write_turn(struct adsm_ptx_body *kernel, uint32_t n)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
 
+	if (!n) {
+		adsm_ptx_print(writer, "static void K%u_turn(const struct ptx_block *k, struct ptx_threads *s, "
+			       "uint32_t first, uint32_t lanes)\n{\n"
+			       "\tmemcpy(s->before + first, s->place + first, lanes * sizeof(*s->place));\n"
+			       "\tK%u_0(k, s, 1, first, lanes);\n}\n", kernel->frame->index, kernel->frame->index);
+		return;
+	}
 	adsm_ptx_print(writer, "static void K%u_turn(const struct ptx_block *k, struct ptx_threads *s, uint32_t first, "
 		       "uint32_t lanes)\n{\n\tswitch (ptx_warp_place(s, first, lanes)) {\n", kernel->frame->index);
 	for (uint32_t i = 0; i < n; i++)
@@ -241,7 +259,8 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 	kernel->general = !is_plain(kernel);
 	kernel->even = !kernel->general && kernel->divergence.is_even && kernel->regions.size <= REGIONS_MAX;
 	lay_out(kernel);
-	if (kernel->regions.size > REGIONS_MAX) {
+	if (kernel->regions.size > REGIONS_MAX &&
+	    kernel->regions.size > (uint64_t)REGIONS_TIMES * kernel->function->n) {
 		/* One function for all regions. All threads start at region 0, and every turn looks at their places. */
 		adsm_ptx_write_region(kernel, NULL, 0);
 		n = 0;

@@ -2,6 +2,9 @@
 /* barriers.c - what the kernels of barriers.cu compute. */
 #include "cases.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 static void loop(const struct cuda_case *c, void *const *args, unsigned launch)
 {
 	int *data = args[0], next[128];
@@ -103,6 +106,38 @@ static void short_warps(const struct cuda_case *c, void *const *args, unsigned l
 				out[t] = in[71 - t];
 }
 
+static void many(const int *in, int *out, bool warps)
+{
+	int x[64], shared[64], old[64];
+
+	memcpy(x, in, sizeof(x));
+	memcpy(shared, in, sizeof(shared));
+	for (int i = 64; i < 114; i++) {
+		memcpy(old, shared, sizeof(old));
+		for (int t = 0; t < 64 && in[i] & 1; t++)
+			if (t != 7)
+				shared[t] = x[t] += old[(t + 1) % 64];
+		memcpy(old, x, sizeof(old));
+		for (int t = 0; t < 64; t++) {
+			if (warps)
+				x[t] += in[i] & 2 ? old[(t & 32) + 3] : i;
+			x[t] = x[t] * 3 + i;
+		}
+	}
+	for (int t = 0; t < 64; t++)
+		out[t] = t == 7 ? out[t] : x[t];
+}
+
+static void many_plain(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	many(args[0], args[1], false);
+}
+
+static void many_warps(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	many(args[0], args[1], true);
+}
+
 const struct cuda_case barriers_cases[] = {
 	{ .kernel = "barrier_loop", { 3 }, { 128 }, 0, { BUFFER(I32, 384, RANDOM), VALUE(int, 7) }, loop },
 	{ .kernel = "barrier_uneven", { 11 }, { 96 }, 0, { BUFFER(I32, 1056, RANDOM) }, uneven },
@@ -118,5 +153,8 @@ const struct cuda_case barriers_cases[] = {
 	  VALUE(int, 2) }, arrive },
 	{ .kernel = "barrier_short_warps", { 3 }, { 72 }, 0, { BUFFER(I32, 216, RANDOM), BUFFER(I32, 216, ZERO) },
 	  short_warps },
+	{ .kernel = "barrier_many", { 1 }, { 64 }, 0, { BUFFER(I32, 114, RANDOM), BUFFER(I32, 64, ZERO) }, many_plain },
+	{ .kernel = "barrier_many_warps", { 1 }, { 64 }, 0, { BUFFER(I32, 114, RANDOM), BUFFER(I32, 64, ZERO) },
+	  many_warps },
 	{ 0 },
 };

@@ -136,3 +136,38 @@ extern "C" __global__ void barrier_short_warps(const int *in, int *out)
 	asm volatile("bar.sync 1, 96;" : : : "memory");
 	out[i] = shared[71 - t];
 }
+
+/* Threads wait at so many places that one function has the code of all (REGIONS_MAX in lib/ptx/frame.c). */
+template <bool warps> static __device__ __forceinline__ void many(const int *in, int *out)
+{
+	__shared__ int shared[64];
+	const int t = threadIdx.x;
+	int x = in[t];
+
+	shared[t] = x;
+	if (t == 7)
+		return;
+#pragma unroll
+	for (int i = 64; i < 114; i++) {
+		if (in[i] & 1) {
+			__syncthreads();
+			x += shared[(t + 1) % 64];
+			__syncthreads();
+			shared[t] = x;
+		}
+		if (warps)
+			x += in[i] & 2 ? __shfl_sync(t < 32 ? 0xffffff7f : 0xffffffff, x, 3) : i;
+		x = x * 3 + i;
+	}
+	out[t] = x;
+}
+
+extern "C" __global__ void barrier_many(const int *in, int *out)
+{
+	many<false>(in, out);
+}
+
+extern "C" __global__ void barrier_many_warps(const int *in, int *out)
+{
+	many<true>(in, out);
+}
