@@ -117,7 +117,11 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 		adsm_ptx_print(writer, " default: __builtin_unreachable(); }\n");
 		break;
 	case ADSM_PTX_LEAVE:
-		adsm_ptx_print(writer, "PTX_AT(PTX_LEFT);\n");
+		/* ret ends a function, and exit the thread. */
+		if (kernel->function->is_entry || (block->by && adsm_ptx_is(block->by, "exit")))
+			adsm_ptx_print(writer, "PTX_AT(PTX_LEFT);\n");
+		else
+			adsm_ptx_print(writer, writer->functions_exit ? "return 0;\n" : "return;\n");
 		break;
 	case ADSM_PTX_YIELD:
 		/* A function that is not inlined spins, and keeps its thread. */

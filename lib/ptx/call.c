@@ -73,7 +73,7 @@ static void print_call(struct adsm_ptx_writer *writer, const struct adsm_ptx_ins
 	const struct adsm_ptx_operand *results = &instruction->operands[RESULTS];
 	const struct adsm_ptx_operand *arguments = &instruction->operands[ARGUMENTS];
 
-	adsm_ptx_print(writer, "f_%u(k, t, tx, ty, tz", index);
+	adsm_ptx_print(writer, "%sf_%u(k, t, tx, ty, tz", writer->functions_exit ? "if (" : "", index);
 	for (uint32_t i = 0; i < results->n + arguments->n; i++) {
 		const bool is_result = i < results->n;
 		const uint32_t j = is_result ? i : i - results->n;
@@ -85,7 +85,7 @@ static void print_call(struct adsm_ptx_writer *writer, const struct adsm_ptx_ins
 		else
 			adsm_ptx_print(writer, "&%c%u", is_result ? 'd' : 'c', j);
 	}
-	adsm_ptx_print(writer, ");");
+	adsm_ptx_print(writer, writer->functions_exit ? ")) PTX_AT(PTX_LEFT);" : ");");
 }
 
 static void end_call(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction,

@@ -281,9 +281,8 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 
 static void write_head(struct adsm_ptx_writer *writer, const struct adsm_ptx_function *function)
 {
-	adsm_ptx_print(writer, "static void f_%u(const struct ptx_block *k, uint32_t t, uint32_t tx, uint32_t ty, "
-		       "uint32_t tz",
-		       function->index);
+	adsm_ptx_print(writer, "static %s f_%u(const struct ptx_block *k, uint32_t t, uint32_t tx, uint32_t ty, "
+		       "uint32_t tz", writer->functions_exit ? "int" : "void", function->index);
 	for (uint32_t i = 0; i < function->n_results; i++)
 		adsm_ptx_print(writer, ", char *o%u", i);
 	for (uint32_t i = 0; i < function->n_params; i++)
@@ -328,7 +327,7 @@ static void write_device_function(struct adsm_ptx_body *kernel)
 		adsm_ptx_print(writer, "\tchar lm[%llu] __attribute__((aligned(16)));\n", (unsigned long long)local);
 	adsm_ptx_write_registers(kernel);
 	adsm_ptx_write_locals(kernel);
-	adsm_ptx_print(writer, "#undef PTX_AT\n#define PTX_AT(place) return\n");
+	adsm_ptx_print(writer, "#undef PTX_AT\n#define PTX_AT(place) return%s\n", writer->functions_exit ? " 1" : "");
 	adsm_ptx_write_blocks(kernel, NULL, 0, 0);
 	adsm_ptx_print(writer, "}\n");
 }

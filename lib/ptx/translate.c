@@ -412,6 +412,19 @@ static void leave_out_bodies(struct adsm_ptx_module *module)
 	}
 }
 
+/* Has a function that is not a kernel, and not a part of one, exit? */
+static bool functions_exit(const struct adsm_ptx_module *module)
+{
+	for (uint32_t i = 0; i < module->n_functions; i++) {
+		const struct adsm_ptx_function *function = module->functions[i];
+
+		for (uint32_t j = 0; !function->is_entry && j < function->n; j++)
+			if (adsm_ptx_is(&function->instructions[j], "exit"))
+				return true;
+	}
+	return false;
+}
+
 int adsm_ptx_translate(struct adsm_ptx_module *module, struct adsm_ptx_translation *ret_translation,
 		       struct adsm_ptx_error *ret_error)
 {
@@ -443,6 +456,7 @@ int adsm_ptx_translate(struct adsm_ptx_module *module, struct adsm_ptx_translati
 	leave_out_bodies(module);
 	adsm_ptx_find_symbols(module);
 	translation.writer.names_variable = translation.named;
+	translation.writer.functions_exit = functions_exit(module);
 	translation.writer.error = &translation.error;
 	if (!error)
 		error = try_module(&translation, &ret);

@@ -40,6 +40,8 @@ struct adsm_ptx_writer {
 	uint64_t (*shared_offset)(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable);
 	uint64_t (*local_offset)(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable);
 	struct adsm_ptx_linear *linear;	/* of the loop over a row that is written; NULL: it has none */
+	/* Some function that is not a kernel has exit: functions return whether the thread has ended. */
+	bool functions_exit;
 	const bool *names_variable;	/* by module variable: does the function name it? */
 	/* What the text needs of its surroundings. Set by the instructions. */
 	bool uses_carry, uses_shared, uses_local;

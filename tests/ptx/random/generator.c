@@ -54,9 +54,9 @@ static add *choose(struct generator *g, const struct context *context)
 		return add_atomic;
 	if (roll < 71)
 		return g->has_barriers && context->level == UNIFORM ? add_exchange : add_memory;
-	if (roll < 82)
+	if (roll < 85)
 		return *context->mask && g->has_warps ? add_warp : add_arithmetic;
-	if (roll < 87)
+	if (roll < 89)
 		return add_call;
 	return context->depth < 3 ? add_control : add_arithmetic;
 }
@@ -314,7 +314,7 @@ static void make_kernel(struct generator *g, FILE *out, uint32_t n_functions)
 /* 1 to about 130 threads, in one to three dimensions. */
 static void choose_sizes(struct generator *g, struct generated *made)
 {
-	static const uint32_t xs[] = { 1, 7, 31, 32, 33, 48, 64, 64, 65, 96, 100, 128, 130 };
+	static const uint32_t xs[] = { 1, 7, 31, 32, 32, 33, 48, 64, 64, 64, 65, 96, 96, 100, 128, 130 };
 
 	made->block[0] = xs[any(g, sizeof(xs) / sizeof(*xs))];
 	made->block[1] = made->block[2] = 1;
@@ -348,7 +348,7 @@ void generator_kernel(FILE *out, uint64_t seed, const bool *left_out, size_t n_l
 	roll = any(&g, 100);
 	g.has_barriers = roll >= 15;
 	g.has_warps = roll >= 35;
-	g.has_exits = chance(&g, 40);
+	g.has_exits = chance(&g, 30);
 	n_functions = chance(&g, 55) ? 0 : 1 + any(&g, 2);
 	for (uint32_t i = 0; i < 2 + n_functions; i++)
 		fprintf(out, ".shared .align 16 .b8 array_%llu_%u[%u];\n", (unsigned long long)seed, i, 16 * g.threads);

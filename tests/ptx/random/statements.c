@@ -251,6 +251,12 @@ void add_atomic(struct generator *g, const struct context *context)
 		add_own_atomic(g);
 		return;
 	}
+	if (chance(g, 20)) {
+		/* Tickets: which thread gets which number depends on the order, but not the sum of all. */
+		t = temporary(g, 't');
+		emit(g, "\tatom.global.add.u32 %s, [%%sums+480], 1;\n\tred.global.add.u32 [%%sums+484], %s;\n", t, t);
+		return;
+	}
 	t = temporary(g, 't');
 	x = temporary(g, 'x');
 	if (chance(g, 20)) {
@@ -459,9 +465,10 @@ void add_warp(struct generator *g, const struct context *context)
 						 "and.b32",
 						  "or.b32", "xor.b32" };
 
-	switch (any(g, 6)) {
+	switch (any(g, 7)) {
 	case 0:
 	case 1:
+	case 6:
 		add_shuffle(g, context);
 		break;
 	case 2:
@@ -628,6 +635,7 @@ static void add_exit(struct generator *g, const struct context *context)
 	}
 	if (chance(g, 50))
 		emit(g, "\t@%s st.global.u32 [%%row+136], %s;\n", q, target(g, 'i', context->level));
+	/* In a function, ret would not end the thread. */
 	if (g->is_kernel && chance(g, 50))
 		emit(g, "\t@%s ret;\n", q);
 	else
@@ -643,7 +651,9 @@ void add_control(struct generator *g, const struct context *context)
 		     context->loop->label);
 		return;
 	}
-	if (roll < 18 && g->has_exits && g->is_kernel && context->level <= WARP && context->is_base) {
+	/* Without exchanges of warps no mask has to be kept: threads may end anywhere. */
+	if (roll < 18 && g->has_exits &&
+	    (!g->has_warps || (g->is_kernel && context->level <= WARP && context->is_base))) {
 		add_exit(g, context);
 		return;
 	}
