@@ -86,7 +86,9 @@ static void open_barrier(struct block *block, uint32_t barrier)
 		c = code_of(t);
 		if (reduces(c))
 			machine_put(t, &c->in->operands[0], HAS(c, popc) ? ADSM_PTX_u32 : ADSM_PTX_pred,
-				    HAS(c, popc) ? set : HAS(c, and) ? set == n : set != 0);
+				    HAS(c, popc)  ? set
+				    : HAS(c, and) ? set == n
+						  : set != 0);
 		t->state = RUNS;
 		t->frame->at++;
 	}
@@ -158,8 +160,12 @@ static void vote(struct lanes *lanes, const struct code *c, uint32_t lane)
 
 	for (uint32_t i = 0; i < 32; i++)
 		set |= lanes->mask >> i & 1 && lanes->a[i] ? 1u << i : 0;
-	give(lanes, c, lane, HAS(c, ballot) ? set : HAS(c, any) ? set != 0 : HAS(c, all) ? set == lanes->mask :
-	     !set || set == lanes->mask, false);
+	give(lanes, c, lane,
+	     HAS(c, ballot) ? set
+	     : HAS(c, any)  ? set != 0
+	     : HAS(c, all)  ? set == lanes->mask
+			    : !set || set == lanes->mask,
+	     false);
 }
 
 static void match(struct lanes *lanes, const struct code *c, uint32_t lane)
@@ -182,8 +188,13 @@ static void reduce(struct lanes *lanes, const struct code *c, uint32_t lane)
 
 		if (!(lanes->mask >> i & 1))
 			continue;
-		all = first ? a : HAS(c, add) ? all + a : HAS(c, and) ? all & a : HAS(c, or) ? all | a :
-		      HAS(c, xor) ? all ^ a : HAS(c, min) == less ? a : all;
+		all = first		    ? a
+		      : HAS(c, add)	    ? all + a
+		      : HAS(c, and)	    ? all & a
+		      : HAS(c, or)	    ? all | a
+		      : HAS(c, xor)	    ? all ^ a
+		      : HAS(c, min) == less ? a
+					    : all;
 		first = false;
 	}
 	give(lanes, c, lane, all, false);
@@ -198,8 +209,8 @@ static void exchange(struct thread *first, uint32_t mask, const struct code *c)
 	for (uint32_t i = 0; i < 32; i++) {
 		if (!(mask >> i & 1) || HAS(c, warp))
 			continue;
-		lanes.a[i] = machine_get(&first[i], &c->in->operands[1], !strcmp(opcode, "vote") ? ADSM_PTX_pred :
-					 c->type);
+		lanes.a[i] =
+			machine_get(&first[i], &c->in->operands[1], !strcmp(opcode, "vote") ? ADSM_PTX_pred : c->type);
 		if (strcmp(opcode, "shfl") != 0)
 			continue;
 		lanes.b[i] = (uint32_t)machine_get(&first[i], &c->in->operands[2], ADSM_PTX_b32);

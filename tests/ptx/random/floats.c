@@ -64,8 +64,8 @@ static uint64_t half_round(__int128 value, bool zero_sign, bool to_zero)
 	shift = top - 10 > 24 ? top - 10 : 24;
 	whole = (uint64_t)(all >> shift);
 	rest = all & (((unsigned __int128)1 << shift) - 1);
-	if (!to_zero && (rest > (unsigned __int128)1 << (shift - 1) ||
-			 (rest == (unsigned __int128)1 << (shift - 1) && whole & 1)))
+	if (!to_zero &&
+	    (rest > (unsigned __int128)1 << (shift - 1) || (rest == (unsigned __int128)1 << (shift - 1) && whole & 1)))
 		whole++;
 	/* The exponent: each step above the subnormal numbers adds one to it, and whole has the hidden bit. */
 	whole += (uint64_t)(shift - 24) << 10;
@@ -113,8 +113,8 @@ static uint64_t half_fma(uint64_t a, uint64_t b, uint64_t c, bool adds)
 
 	if (!half_is_finite(a) || !half_is_finite(b) || (adds && !half_is_finite(c)))
 		return half_of(half_value(a) * half_value(b) + (adds ? half_value(c) : -0.0), false);
-	return half_round((__int128)half_number(a) * half_number(b) +
-			  (adds ? (__int128)half_number(c) << 24 : 0), adds ? sign && c >> 15 & 1 : sign, false);
+	return half_round((__int128)half_number(a) * half_number(b) + (adds ? (__int128)half_number(c) << 24 : 0),
+			  adds ? sign && c >> 15 & 1 : sign, false);
 }
 
 static uint64_t half_minmax(uint64_t a, uint64_t b, bool is_max)
@@ -158,8 +158,10 @@ static void run_half(struct thread *t, const struct code *c)
 
 static int rounding(const struct code *c)
 {
-	return HAS(c, rz) || HAS(c, rzi) ? FE_TOWARDZERO : HAS(c, rm) || HAS(c, rmi) ? FE_DOWNWARD :
-	       HAS(c, rp) || HAS(c, rpi) ? FE_UPWARD : FE_TONEAREST;
+	return HAS(c, rz) || HAS(c, rzi)   ? FE_TOWARDZERO
+	       : HAS(c, rm) || HAS(c, rmi) ? FE_DOWNWARD
+	       : HAS(c, rp) || HAS(c, rpi) ? FE_UPWARD
+					   : FE_TONEAREST;
 }
 
 static double flush(const struct code *c, double value)
@@ -232,8 +234,8 @@ static void run_compute(struct thread *t, const struct code *c)
 	double value;
 
 	fesetround(rounding(c));
-	value = c->type == ADSM_PTX_f32 ? compute_f32(c->in->opcode, (float)a, (float)b, (float)d) :
-		compute_f64(c->in->opcode, a, b, d);
+	value = c->type == ADSM_PTX_f32 ? compute_f32(c->in->opcode, (float)a, (float)b, (float)d)
+					: compute_f64(c->in->opcode, a, b, d);
 	fesetround(FE_TONEAREST);
 	out(t, c, value);
 }
@@ -279,7 +281,7 @@ static void run_testp(struct thread *t, const struct code *c)
 		else if (!strcmp(names[i], "notanumber"))
 			holds = isnan(a);
 		else if (!strcmp(names[i], "normal"))
-			holds = isfinite(a) && (a == 0 || fabs(a) >= least);	/* zeros are normal */
+			holds = isfinite(a) && (a == 0 || fabs(a) >= least); /* zeros are normal */
 		else if (!strcmp(names[i], "subnormal"))
 			holds = a != 0 && fabs(a) < least;
 	}
@@ -392,14 +394,16 @@ static void run_cvt(struct thread *t, const struct code *c)
 	uint64_t value;
 
 	if (!is_any_float(from)) {
-		value = !is_any_float(to) ? between_integers(c, to, from, bits) :
-			to == ADSM_PTX_f64 ? bits_of_f64(from_integer(to, from, bits, rounding(c))) :
-			to == ADSM_PTX_f32 ? bits_of_f32((float)from_integer(to, from, bits, rounding(c))) :
-			/* Of f16 only 32 bits or fewer, which a double holds. */
-			half_of(from_integer(ADSM_PTX_f64, from, bits, FE_TONEAREST), HAS(c, rz));
+		value = !is_any_float(to)    ? between_integers(c, to, from, bits)
+			: to == ADSM_PTX_f64 ? bits_of_f64(from_integer(to, from, bits, rounding(c)))
+			: to == ADSM_PTX_f32 ? bits_of_f32((float)from_integer(to, from, bits, rounding(c)))
+					     :
+					     /* Of f16 only 32 bits or fewer, which a double holds. */
+				half_of(from_integer(ADSM_PTX_f64, from, bits, FE_TONEAREST), HAS(c, rz));
 	} else {
-		const double number = from == ADSM_PTX_f16 ? half_value(bits) : from == ADSM_PTX_f32 ?
-				      flush(c, f32_of(bits)) : f64_of(bits);
+		const double number = from == ADSM_PTX_f16   ? half_value(bits)
+				      : from == ADSM_PTX_f32 ? flush(c, f32_of(bits))
+							     : f64_of(bits);
 
 		value = is_any_float(to) ? to_float(c, to, from, number) : to_integer(c, to, number);
 	}
@@ -412,12 +416,12 @@ operation *floats_operation(const char *opcode)
 		const char *opcode;
 		operation *run, *half;
 	} table[] = {
-		{ "add", run_compute, run_half }, { "sub", run_compute, run_half }, { "mul", run_compute, run_half },
-		{ "fma", run_compute, run_half }, { "mad", run_compute, NULL }, { "div", run_compute, NULL },
-		{ "rcp", run_compute, NULL }, { "sqrt", run_compute, NULL }, { "abs", run_sign, run_half },
-		{ "neg", run_sign, run_half }, { "min", run_minmax, run_half }, { "max", run_minmax, run_half },
-		{ "copysign", run_copysign, NULL }, { "testp", run_testp, NULL }, { "setp", run_setp, run_setp },
-		{ "set", run_setp, NULL }, { "cvt", run_cvt, run_cvt },
+		{ "add", run_compute, run_half },   { "sub", run_compute, run_half }, { "mul", run_compute, run_half },
+		{ "fma", run_compute, run_half },   { "mad", run_compute, NULL },     { "div", run_compute, NULL },
+		{ "rcp", run_compute, NULL },	    { "sqrt", run_compute, NULL },    { "abs", run_sign, run_half },
+		{ "neg", run_sign, run_half },	    { "min", run_minmax, run_half },  { "max", run_minmax, run_half },
+		{ "copysign", run_copysign, NULL }, { "testp", run_testp, NULL },     { "setp", run_setp, run_setp },
+		{ "set", run_setp, NULL },	    { "cvt", run_cvt, run_cvt },
 	};
 	const bool is_half = opcode[0] == '.';
 

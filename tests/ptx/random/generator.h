@@ -61,7 +61,8 @@ struct context {
 #define MOST_FUNCTIONS 2
 
 struct callee {
-	bool is_pure;			/* any thread may call it; else all of the block */
+	bool is_pure;			/* any thread may call it */
+	bool has_mask;			/* the lanes of a known mask may call it; neither: all of the block */
 	bool is_recursive;
 	char result;			/* i, l, f: as kinds of registers; v: 16 bytes */
 };

@@ -31,32 +31,19 @@ static uint64_t special(const struct thread *thread, const struct adsm_ptx_opera
 	const uint32_t i = operand->component, lane = thread->number & 31, bit = 1u << lane;
 
 	switch (operand->special) {
-	case ADSM_PTX_SPECIAL_tid:
-		return i < 3 ? thread->index[i] : 0;
-	case ADSM_PTX_SPECIAL_ntid:
-		return i < 3 ? block->size[i] : 1;
-	case ADSM_PTX_SPECIAL_ctaid:
-		return i < 3 ? block->index[i] : 0;
-	case ADSM_PTX_SPECIAL_nctaid:
-		return i < 3 ? block->grid[i] : 1;
-	case ADSM_PTX_SPECIAL_laneid:
-		return lane;
-	case ADSM_PTX_SPECIAL_warpid:
-		return thread->number / 32;
-	case ADSM_PTX_SPECIAL_lanemask_eq:
-		return bit;
-	case ADSM_PTX_SPECIAL_lanemask_lt:
-		return bit - 1;
-	case ADSM_PTX_SPECIAL_lanemask_le:
-		return bit | (bit - 1);
-	case ADSM_PTX_SPECIAL_lanemask_gt:
-		return ~(bit | (bit - 1));
-	case ADSM_PTX_SPECIAL_lanemask_ge:
-		return ~(bit - 1);
-	case ADSM_PTX_SPECIAL_warp_size:
-		return 32;
-	case ADSM_PTX_SPECIAL_dynamic_smem_size:
-		return block->dynamic;
+	case ADSM_PTX_SPECIAL_tid: return i < 3 ? thread->index[i] : 0;
+	case ADSM_PTX_SPECIAL_ntid: return i < 3 ? block->size[i] : 1;
+	case ADSM_PTX_SPECIAL_ctaid: return i < 3 ? block->index[i] : 0;
+	case ADSM_PTX_SPECIAL_nctaid: return i < 3 ? block->grid[i] : 1;
+	case ADSM_PTX_SPECIAL_laneid: return lane;
+	case ADSM_PTX_SPECIAL_warpid: return thread->number / 32;
+	case ADSM_PTX_SPECIAL_lanemask_eq: return bit;
+	case ADSM_PTX_SPECIAL_lanemask_lt: return bit - 1;
+	case ADSM_PTX_SPECIAL_lanemask_le: return bit | (bit - 1);
+	case ADSM_PTX_SPECIAL_lanemask_gt: return ~(bit | (bit - 1));
+	case ADSM_PTX_SPECIAL_lanemask_ge: return ~(bit - 1);
+	case ADSM_PTX_SPECIAL_warp_size: return 32;
+	case ADSM_PTX_SPECIAL_dynamic_smem_size: return block->dynamic;
 	default:
 		machine_fail(thread, &thread->frame->function->codes[thread->frame->at],
 			     "a special register that the interpreter does not know");
@@ -87,25 +74,14 @@ uint64_t machine_get(struct thread *thread, const struct adsm_ptx_operand *opera
 	uint64_t value;
 
 	switch (operand->kind) {
-	case ADSM_PTX_OP_REGISTER:
-		value = thread->frame->registers[operand->reg];
-		break;
+	case ADSM_PTX_OP_REGISTER: value = thread->frame->registers[operand->reg]; break;
 	case ADSM_PTX_OP_INTEGER:
 	case ADSM_PTX_OP_F32:
-	case ADSM_PTX_OP_F64:
-		value = operand->bits;
-		break;
-	case ADSM_PTX_OP_SPECIAL:
-		value = special(thread, operand);
-		break;
-	case ADSM_PTX_OP_VARIABLE:
-		value = address_of(thread, operand->variable) + operand->bits;
-		break;
-	case ADSM_PTX_OP_FUNCTION:
-		value = operand->function->index + 1;
-		break;
-	default:
-		machine_fail(thread, &thread->frame->function->codes[thread->frame->at], "an operand of another kind");
+	case ADSM_PTX_OP_F64: value = operand->bits; break;
+	case ADSM_PTX_OP_SPECIAL: value = special(thread, operand); break;
+	case ADSM_PTX_OP_VARIABLE: value = address_of(thread, operand->variable) + operand->bits; break;
+	case ADSM_PTX_OP_FUNCTION: value = operand->function->index + 1; break;
+	default: machine_fail(thread, &thread->frame->function->codes[thread->frame->at], "an operand of another kind");
 	}
 	return cut(operand->negated ? !value : value, bits_of(type));
 }
@@ -187,8 +163,8 @@ static void run_st(struct thread *t, const struct code *c)
 	char *at = memory(t, c, address(t, &c->in->operands[0]), (uint64_t)size * n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const uint64_t value = machine_get(t, from->kind == ADSM_PTX_OP_VECTOR ? &from->elements[i] : from,
-						   c->type);
+		const uint64_t value =
+			machine_get(t, from->kind == ADSM_PTX_OP_VECTOR ? &from->elements[i] : from, c->type);
 
 		memcpy(at + i * size, &value, size);
 	}
@@ -286,8 +262,8 @@ static struct frame *push(struct thread *thread, const struct function *function
 	/* What has not been written has any value: the same one in each run shows that it is used. */
 	memset(frame->memory, 0xa5, function->memory);
 	for (uint32_t i = 0; i < function->ptx->n_registers; i++)
-		frame->registers[i] = UINT64_C(0x5a5a5a5a5a5a5a5b) & (function->ptx->registers[i].type ==
-				      ADSM_PTX_pred ? 1 : ~UINT64_C(0));
+		frame->registers[i] = UINT64_C(0x5a5a5a5a5a5a5a5b) &
+				      (function->ptx->registers[i].type == ADSM_PTX_pred ? 1 : ~UINT64_C(0));
 	frame->caller = thread->frame;
 	thread->frame = frame;
 	return frame;
@@ -408,10 +384,20 @@ operation *machine_operation(const char *opcode)
 		const char *opcode;
 		operation *run;
 	} table[] = {
-		{ "ld", run_ld }, { "ldu", run_ld }, { "st", run_st }, { "atom", run_atom }, { "red", run_atom },
-		{ "cvta", run_cvta }, { "isspacep", run_isspacep }, { "membar", run_nothing },
-		{ "fence", run_nothing }, { "call", run_call }, { "ret", run_ret }, { "exit", run_exit },
-		{ "bra", run_bra }, { "brx", run_brx },
+		{ "ld", run_ld },
+		{ "ldu", run_ld },
+		{ "st", run_st },
+		{ "atom", run_atom },
+		{ "red", run_atom },
+		{ "cvta", run_cvta },
+		{ "isspacep", run_isspacep },
+		{ "membar", run_nothing },
+		{ "fence", run_nothing },
+		{ "call", run_call },
+		{ "ret", run_ret },
+		{ "exit", run_exit },
+		{ "bra", run_bra },
+		{ "brx", run_brx },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -487,8 +473,7 @@ static void run_block(struct block *block)
 	for (uint32_t i = 0; i < block->n; i++) {
 		thread = &block->threads[i];
 		if (thread->state != ENDED)
-			machine_fail(thread, &thread->frame->function->codes[thread->frame->at],
-				     "it waits for ever");
+			machine_fail(thread, &thread->frame->function->codes[thread->frame->at], "it waits for ever");
 	}
 }
 
@@ -599,8 +584,8 @@ static const char *decode(struct code *code, const struct adsm_ptx_instruction *
 		snprintf(half, sizeof(half), ".%s", opcode);
 		code->run = floats_operation(half);
 	} else if (!code->run) {
-		code->run = adsm_ptx_is_float(code->type) && !is_move ? floats_operation(opcode) :
-			    values_operation(opcode);
+		code->run =
+			adsm_ptx_is_float(code->type) && !is_move ? floats_operation(opcode) : values_operation(opcode);
 	}
 	if (code->run)
 		return NULL;
@@ -618,8 +603,9 @@ static const char *prepare(struct machine *machine, struct function *function, c
 	for (uint32_t i = 0; i < ptx->n_results; i++)
 		ptx->results[i].index = place(&function->memory, &ptx->results[i]);
 	for (uint32_t i = 0; i < ptx->n_variables; i++)
-		ptx->variables[i]->index = place(ptx->variables[i]->space == ADSM_PTX_SHARED ? &machine->shared_size :
-						 &function->memory, ptx->variables[i]);
+		ptx->variables[i]->index =
+			place(ptx->variables[i]->space == ADSM_PTX_SHARED ? &machine->shared_size : &function->memory,
+			      ptx->variables[i]);
 	if (!ptx->has_body)
 		return NULL;
 	/* One more: where the end of the text is reached. */

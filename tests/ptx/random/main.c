@@ -115,7 +115,9 @@ struct values {
 
 static struct values make_values(uint64_t seed)
 {
-	return (struct values){ (uint32_t)seed * 7 % 50, (float)(seed % 17) / 4, seed * 0x9e3779b97f4a7c15,
+	return (struct values){ (uint32_t)seed * 7 % 50,
+				(float)(seed % 17) / 4,
+				seed * 0x9e3779b97f4a7c15,
 				{ (uint32_t)seed * 77, (uint32_t)seed % 9, (uint32_t)seed << 20 } };
 }
 
@@ -123,8 +125,8 @@ static const char *interpret(struct machine *machine, const struct generated *ma
 			     size_t n_rows, uint64_t order)
 {
 	const struct values values = make_values(made->seed);
-	const void *const arguments[] = { &buffers->in, &buffers->rows, &buffers->sums, &values.n, &values.x, &values.z,
-					  values.s };
+	const void *const arguments[] = { &buffers->in, &buffers->rows, &buffers->sums, &values.n,
+					  &values.x,	&values.z,	values.s };
 	struct launch launch = { .arguments = arguments, .dynamic = made->dynamic, .order = order };
 	uint64_t size;
 	char name[64];
@@ -146,10 +148,10 @@ static void run(adsmModule *module, const struct generated *made, size_t n_rows)
 	const struct values values = make_values(made->seed);
 	const struct buffers *buffers = &setup.device;
 	const adsmArg args[] = {
-		{ ADSM_ARG_POINTER, 0, buffers->in, 0 }, { ADSM_ARG_POINTER, 0, buffers->rows, 0 },
+		{ ADSM_ARG_POINTER, 0, buffers->in, 0 },   { ADSM_ARG_POINTER, 0, buffers->rows, 0 },
 		{ ADSM_ARG_POINTER, 0, buffers->sums, 0 }, { ADSM_ARG_VALUE, 0, &values.n, 4 },
-		{ ADSM_ARG_VALUE, 0, &values.x, 4 }, { ADSM_ARG_VALUE, 0, &values.z, 8 },
-		{ ADSM_ARG_VALUE, 0, values.s, 12 }, { ADSM_ARG_LOCAL, 0, NULL, made->dynamic },
+		{ ADSM_ARG_VALUE, 0, &values.x, 4 },	   { ADSM_ARG_VALUE, 0, &values.z, 8 },
+		{ ADSM_ARG_VALUE, 0, values.s, 12 },	   { ADSM_ARG_LOCAL, 0, NULL, made->dynamic },
 	};
 	char name[64];
 	adsmKernel *kernel;
@@ -160,7 +162,7 @@ static void run(adsmModule *module, const struct generated *made, size_t n_rows)
 	fill(buffers, made, n_rows);
 	CHECKF(!adsmCallArgs(kernel, adsmDim3(made->grid[0], made->grid[1], made->grid[2]),
 			     adsmDim3(made->block[0], made->block[1], made->block[2]), args, made->dynamic ? 8 : 7),
-			     "%s", name);
+	       "%s", name);
 	CHECKF(!adsmSync(), "%s", name);
 }
 
@@ -334,7 +336,8 @@ static int try_file(const char *path)
 	fclose(in);
 	comment = strstr(text, "// random_");
 	CHECKF(comment && sscanf(comment, GENERATOR_COMMENT, &seed, &made.grid[0], &made.grid[1], &made.grid[2],
-				 &made.block[0], &made.block[1], &made.block[2], &made.dynamic) == 8, "%s", path);
+				 &made.block[0], &made.block[1], &made.block[2], &made.dynamic) == 8,
+	       "%s", path);
 	made.seed = seed;
 	return try_text(text, size, &made, 1, false);
 }

@@ -12,10 +12,10 @@ static const struct {
 	char kind;
 	uint32_t size;
 } types[] = {
-	{ "u8", 's', 1 }, { "s8", 'i', 1 }, { "b8", 's', 1 }, { "u16", 's', 2 }, { "s16", 'i', 2 }, { "b16", 's', 2 },
-	{ "u32", 'i', 4 }, { "s32", 'i', 4 }, { "b32", 'i', 4 }, { "b32", 'i', 4 }, { "f32", 'f', 4 }, { "u64", 'l',
-													8 },
-	{ "b64", 'l', 8 }, { "s64", 'l', 8 }, { "f64", 'd', 8 }, { "s32", 'l', 4 }, { "u16", 'l', 2 },
+	{ "u8", 's', 1 },  { "s8", 'i', 1 },  { "b8", 's', 1 },	 { "u16", 's', 2 }, { "s16", 'i', 2 },
+	{ "b16", 's', 2 }, { "u32", 'i', 4 }, { "s32", 'i', 4 }, { "b32", 'i', 4 }, { "b32", 'i', 4 },
+	{ "f32", 'f', 4 }, { "u64", 'l', 8 }, { "b64", 'l', 8 }, { "s64", 'l', 8 }, { "f64", 'd', 8 },
+	{ "s32", 'l', 4 }, { "u16", 'l', 2 },
 };
 
 /* A register whose value is stored. Of a float: a number, because NaNs have many forms. */
@@ -39,9 +39,10 @@ void add_access(struct generator *g, bool loads, const char *space, const char *
 	char list[96] = "", name[24];
 	const char *registers[4];
 	/* Local and constant memory is never volatile. */
-	const char *order = strcmp(space, ".local") && strcmp(space, ".const") && strcmp(space, ".global.nc") &&
-		chance(g, 8) ?
-			    ".volatile" : "";
+	const char *order =
+		strcmp(space, ".local") && strcmp(space, ".const") && strcmp(space, ".global.nc") && chance(g, 8)
+			? ".volatile"
+			: "";
 
 	while (n * size > room || n * size > 16)
 		n /= 2;
@@ -55,8 +56,11 @@ void add_access(struct generator *g, bool loads, const char *space, const char *
 			if (pool)
 				snprintf(name, sizeof(name), "%%a%u", i);
 			else
-				snprintf(name, sizeof(name), "%s", temporary(g, types[type].kind == 's' ? 'y' :
-					 types[type].kind == 'l' ? 'x' : types[type].kind == 'f' ? 'e' : 'g'));
+				snprintf(name, sizeof(name), "%s",
+					 temporary(g, types[type].kind == 's'	? 'y'
+						      : types[type].kind == 'l' ? 'x'
+						      : types[type].kind == 'f' ? 'e'
+										: 'g'));
 			registers[i] = NULL;
 		} else {
 			registers[i] = loads ? target(g, types[type].kind, LANE) : stored(g, types[type].kind);
@@ -66,10 +70,16 @@ void add_access(struct generator *g, bool loads, const char *space, const char *
 		strcat(list, name);
 	}
 	if (loads)
-		emit(g, "\tld%s%s%s.%s %s%s%s, [%s+%u];\n", order, space, n == 4 ? ".v4" : n == 2 ? ".v2" : "",
+		emit(g, "\tld%s%s%s.%s %s%s%s, [%s+%u];\n", order, space,
+		     n == 4   ? ".v4"
+		     : n == 2 ? ".v2"
+			      : "",
 		     types[type].type, n > 1 ? "{" : "", list, n > 1 ? "}" : "", address, offset);
 	else
-		emit(g, "\tst%s%s%s.%s [%s+%u], %s%s%s;\n", order, space, n == 4 ? ".v4" : n == 2 ? ".v2" : "",
+		emit(g, "\tst%s%s%s.%s [%s+%u], %s%s%s;\n", order, space,
+		     n == 4   ? ".v4"
+		     : n == 2 ? ".v2"
+			      : "",
 		     types[type].type, address, offset, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
 	/* What was loaded to new registers is used. */
 	if (loads && n > 1 && types[type].kind != 'i') {
@@ -77,8 +87,12 @@ void add_access(struct generator *g, bool loads, const char *space, const char *
 		const char letter = kind == 's' ? 'y' : kind == 'l' ? 'x' : kind == 'f' ? 'e' : 'g';
 		const uint32_t last = g->numbers[(unsigned char)letter];
 
-		emit(g, "\t%s %s, %%%c%u, %%%c%u;\n", kind == 's' ? "add.s16" : kind == 'l' ? "xor.b64" : kind == 'f' ?
-		     "add.f32" : "mul.f64", to, letter, last - n, letter, last - 1);
+		emit(g, "\t%s %s, %%%c%u, %%%c%u;\n",
+		     kind == 's'   ? "add.s16"
+		     : kind == 'l' ? "xor.b64"
+		     : kind == 'f' ? "add.f32"
+				   : "mul.f64",
+		     to, letter, last - n, letter, last - 1);
 	}
 }
 
@@ -117,9 +131,8 @@ static void add_own(struct generator *g)
 	if (chance(g, 50)) {
 		const char *y = temporary(g, 'x');
 
-		emit(g, "\tand.b32 %s, %s, 48;\n\tcvt.u64.u32 %s, %s;\n\tadd.u64 %s, %s, %s;\n", t, source(g, 'i',
-													   LANE), y, t,
-		     x, x, y);
+		emit(g, "\tand.b32 %s, %s, 48;\n\tcvt.u64.u32 %s, %s;\n\tadd.u64 %s, %s, %s;\n", t,
+		     source(g, 'i', LANE), y, t, x, x, y);
 		add_access(g, loads, ".local", x, 16);
 		return;
 	}
@@ -197,10 +210,9 @@ static const struct {
 	const char *text;
 	char kind;
 } atomics[] = {
-	{ "add.u32", 'i' }, { "min.u32", 'i' }, { "max.s32", 'i' }, { "and.b32", 'i' }, { "or.b32", 'i' }, { "xor.b32",
-													    'i' },
-	{ "inc.u32", 'n' }, { "add.f32", 'f' }, { "add.u64", 'l' }, { "max.u64", 'l' }, { "min.s64", 'l' }, { "xor.b64",
-													     'l' },
+	{ "add.u32", 'i' }, { "min.u32", 'i' }, { "max.s32", 'i' }, { "and.b32", 'i' },
+	{ "or.b32", 'i' },  { "xor.b32", 'i' }, { "inc.u32", 'n' }, { "add.f32", 'f' },
+	{ "add.u64", 'l' }, { "max.u64", 'l' }, { "min.s64", 'l' }, { "xor.b64", 'l' },
 };
 
 #define FIRST_FLOAT 7
@@ -224,14 +236,17 @@ static void atomic(struct generator *g, const char *space, const char *address, 
 	}
 	/* The old value depends on the order: it is not used. */
 	emit(g, "\tatom%s%s.%s %s, [%s], %s;\n", chance(g, 20) ? ".relaxed.gpu" : "", space, atomics[kind].text,
-	     temporary(g, atomics[kind].kind == 'l' ? 'x' : atomics[kind].kind == 'f' ? 'e' : 't'), address, value);
+	     temporary(g, atomics[kind].kind == 'l'   ? 'x'
+			  : atomics[kind].kind == 'f' ? 'e'
+						      : 't'),
+	     address, value);
 }
 
 /* On the thread's own memory the old value is known. */
 static void add_own_atomic(struct generator *g)
 {
-	static const char *const texts[] = { "exch.b32", "add.s32", "min.s32", "max.u32", "dec.u32", "inc.u32",
-					    "xor.b32" };
+	static const char *const texts[] = { "exch.b32", "add.s32", "min.s32", "max.u32",
+					     "dec.u32",	 "inc.u32", "xor.b32" };
 
 	if (chance(g, 25))
 		emit(g, "\tatom.global.cas.b32 %s, [%%row+128], %s, %s;\n", target(g, 'i', LANE), target(g, 'i', LANE),
@@ -262,7 +277,8 @@ void add_atomic(struct generator *g, const struct context *context)
 	if (chance(g, 20)) {
 		emit(g,
 		     "\tand.b32 %s, %s, 60;\n\tcvt.u64.u32 %s, %s;\n\tmov.u64 %%x, own_sums;\n\tadd.u64 %s, %s, %%x;\n"
-		     "\tred.global.add.u32 [%s], %s;\n", t, source(g, 'i', LANE), x, t, x, x, x, source(g, 'i', LANE));
+		     "\tred.global.add.u32 [%s], %s;\n",
+		     t, source(g, 'i', LANE), x, t, x, x, x, source(g, 'i', LANE));
 		return;
 	}
 	emit(g, "\tand.b32 %s, %s, %u;\n\tcvt.u64.u32 %s, %s;\n\tadd.u64 %s, %s, %%sums;\n", t, source(g, 'i', LANE),
@@ -277,29 +293,40 @@ void add_atomic(struct generator *g, const struct context *context)
 
 /* ---- exchanges between barriers */
 
+/* Sometimes a guard that holds for all threads of the context, or for none. */
+static const char *guard(struct generator *g, const struct context *context)
+{
+	static char text[24];
+
+	*text = '\0';
+	if (context->is_base && context->level < LANE && chance(g, 20))
+		snprintf(text, sizeof(text), "@%s%s ", chance(g, 50) ? "!" : "", condition(g, context->level));
+	return text;
+}
+
 static void barrier(struct generator *g)
 {
-	static const char *const texts[] = { "bar.sync 0", "bar.sync 0", "barrier.sync 0", "bar.sync 5", "bar.sync 0",
-					     "barrier.sync.aligned 3" };
+	static const char *const texts[] = { "bar.sync 0", "bar.sync 0", "barrier.sync 0",
+					     "bar.sync 5", "bar.sync 0", "barrier.sync.aligned 3" };
 
 	/* A kernel without exchanges of warps keeps to the one barrier that the simple form needs. */
 	emit(g, "\t%s;\n", g->has_warps ? texts[any(g, 6)] : "bar.sync 0");
 }
 
 /* A barrier that reduces a predicate: its result is the same for all. */
-static void add_reduction(struct generator *g)
+static void add_reduction(struct generator *g, const struct context *context)
 {
 	const char *q = temporary(g, 'q'), *source_q = condition(g, LANE);
 
 	if (chance(g, 40)) {
-		emit(g, "\tbar.red.popc.u32 %s, %u, %s%s;\n", target(g, 'i', UNIFORM), any(g, 4), chance(g, 30) ? "!" :
-		     "",
-		     source_q);
+		const char *own = guard(g, context);
+
+		emit(g, "\t%sbar.red.popc.u32 %s, %u, %s%s;\n", own, target(g, 'i', UNIFORM), any(g, 4),
+		     chance(g, 30) ? "!" : "", source_q);
 		return;
 	}
-	emit(g, "\tbar.red.%s.pred %s, %u, %s;\n\tselp.b32 %s, %u, %u, %s;\n", chance(g, 50) ? "and" : "or", q, any(g,
-														    4),
-	     source_q, target(g, 'i', UNIFORM), any(g, 100), any(g, 100), q);
+	emit(g, "\tbar.red.%s.pred %s, %u, %s;\n\tselp.b32 %s, %u, %u, %s;\n", chance(g, 50) ? "and" : "or", q,
+	     any(g, 4), source_q, target(g, 'i', UNIFORM), any(g, 100), any(g, 100), q);
 }
 
 /* All threads write their elements, and read others' after a barrier. */
@@ -359,7 +386,7 @@ void add_exchange(struct generator *g, const struct context *context)
 
 	if (!g->n_arrays || g->busy >> array & 1 || chance(g, 10)) {
 		if (g->has_warps)
-			add_reduction(g);
+			add_reduction(g, context);
 		else
 			barrier(g);
 		return;
@@ -392,8 +419,8 @@ static void add_shuffle(struct generator *g, const struct context *context)
 
 		q = temporary(g, 'q');
 		emit(g, "\tshfl.sync.%s.b32 %s|%s, %s, %s, %u, %s;\n\tselp.b32 %s, %s, %s, %s;\n", modes[mode], d, q,
-		     target(g, 'i', LANE), b, (32 - width) << 8 | clamp, context->mask, target(g, 'i', LANE),
-		     d, source(g, 'i', LANE), q);
+		     target(g, 'i', LANE), b, (32 - width) << 8 | clamp, context->mask, target(g, 'i', LANE), d,
+		     source(g, 'i', LANE), q);
 		return;
 	}
 	t = temporary(g, 't');
@@ -405,8 +432,7 @@ static void add_shuffle(struct generator *g, const struct context *context)
 		emit(g, "\tmov.u32 %s, %%laneid;\n\t%s %s, %s, %s;\n", t, sources[mode], t, t, b);
 	/* Outside of the warp the own value is the result, and else the lane has to be there. */
 	emit(g, "\tshfl.sync.%s.b32 %s|%s, %s, %s, %u, %s;\n\tshr.u32 %s, %s, %s;\n\tand.b32 %s, %s, 1;\n", modes[mode],
-	     d, q,
-	     target(g, 'i', LANE), b, mode ? 31 : 0, context->mask, bit, context->mask, t, bit, bit);
+	     d, q, target(g, 'i', LANE), b, mode ? 31 : 0, context->mask, bit, context->mask, t, bit, bit);
 	t = temporary(g, 'q');
 	emit(g, "\tsetp.ne.or.s32 %s, %s, 0, !%s;\n", t, bit, q);
 	emit(g, "\tselp.b32 %s, %s, 0, %s;\n", d, d, t);
@@ -419,11 +445,14 @@ static void add_vote(struct generator *g, const struct context *context)
 	const enum level level = context->is_base && context->level <= WARP && chance(g, 50) ? WARP : LANE;
 	const char *no = chance(g, 30) ? "!" : "";
 
-	if (chance(g, 50))
-		emit(g, "\tvote.sync.ballot.b32 %s, %s%s, %s;\n", target(g, 'i', level), no, q, context->mask);
-	else
+	if (chance(g, 50)) {
+		const char *own = guard(g, context);
+
+		emit(g, "\t%svote.sync.ballot.b32 %s, %s%s, %s;\n", own, target(g, 'i', level), no, q, context->mask);
+	} else {
 		emit(g, "\tvote.sync.%s.pred %s, %s%s, %s;\n\tselp.b32 %s, %u, %s, %s;\n", modes[any(g, 3)], p, no, q,
 		     context->mask, target(g, 'i', level), any(g, 50), source(g, 'i', level), p);
+	}
 }
 
 static void add_match(struct generator *g, const struct context *context)
@@ -461,30 +490,22 @@ static void add_warp_exchange(struct generator *g, const struct context *context
 
 void add_warp(struct generator *g, const struct context *context)
 {
-	static const char *const reductions[] = { "add.s32", "add.u32", "min.s32", "min.u32", "max.s32", "max.u32",
-						 "and.b32",
-						  "or.b32", "xor.b32" };
+	static const char *const reductions[] = { "add.s32", "add.u32", "min.s32", "min.u32", "max.s32",
+						  "max.u32", "and.b32", "or.b32",  "xor.b32" };
+	const char *own;
 
 	switch (any(g, 7)) {
 	case 0:
 	case 1:
-	case 6:
-		add_shuffle(g, context);
-		break;
-	case 2:
-		add_vote(g, context);
-		break;
-	case 3:
-		add_match(g, context);
-		break;
+	case 6: add_shuffle(g, context); break;
+	case 2: add_vote(g, context); break;
+	case 3: add_match(g, context); break;
 	case 4:
-		emit(g, "\tredux.sync.%s %s, %s, %s;\n", reductions[any(g, 9)], target(g, 'i', LANE), target(g, 'i',
-													     LANE),
-		     context->mask);
+		own = guard(g, context);
+		emit(g, "\t%sredux.sync.%s %s, %s, %s;\n", own, reductions[any(g, 9)], target(g, 'i', LANE),
+		     target(g, 'i', LANE), context->mask);
 		break;
-	default:
-		add_warp_exchange(g, context);
-		break;
+	default: add_warp_exchange(g, context); break;
 	}
 }
 
@@ -571,8 +592,7 @@ static void add_loop(struct generator *g, const struct context *context)
 	emit(g, "$A%u:\n", loop.label);
 	if (level == LANE && masked) {
 		emit(g, "\tsetp.le.u32 %s, %s, %s;\n\tvote.sync.ballot.b32 %s, %s, %s;\n\t@!%s bra $B%u;\n", q, count,
-		     trips, mask,
-		     q, mask, q, loop.label);
+		     trips, mask, q, mask, q, loop.label);
 		add_statements(g, &inner, 1 + any(g, 4));
 		emit(g, "\tadd.u32 %s, %s, 1;\n\tbra $A%u;\n$B%u:\n", count, count, loop.label, loop.label);
 		return;
@@ -678,24 +698,25 @@ static void call(struct generator *g, const struct context *context, uint32_t in
 	char name[64], result[8], *safe;
 	static char kept[24];
 
-	(void)context;
 	snprintf(name, sizeof(name), "function_%llu_%u", (unsigned long long)g->seed, index);
-	snprintf(result, sizeof(result), "%s", callee->result == 'v' ? "b8" : callee->result == 'l' ? "b64" :
-		 callee->result == 'f' ? "f32" : "b32");
+	snprintf(result, sizeof(result), "%s",
+		 callee->result == 'v'	 ? "b8"
+		 : callee->result == 'l' ? "b64"
+		 : callee->result == 'f' ? "f32"
+					 : "b32");
 	safe = kept;
 	snprintf(kept, sizeof(kept), "%s", stored(g, 'f'));
 	emit(g,
-	     "\t{\n\t.param .b32 x%u;\n\t.param .b64 y%u;\n\t.param .f32 z%u;\n\t.param .b32 n%u;\n\t.param .b32 m%u;\n"
-	     "\t.param .b64 i%u;\n\t.param .b64 r%u;\n\t.param .b64 s%u;\n\t.param .b32 d%u;\n", n, n, n, n, n, n, n, n,
-	     n);
+	     "\t{\n\t.param .b32 x%u;\n\t.param .b64 y%u;\n\t.param .f32 z%u;\n\t.param .b32 n%u;\n"
+	     "\t.param .b32 m%u;\n\t.param .b64 i%u;\n\t.param .b64 r%u;\n\t.param .b64 s%u;\n\t.param .b32 d%u;\n",
+	     n, n, n, n, n, n, n, n, n);
 	emit(g, "\t.param .align 16 .%s o%u%s;\n", result, n, callee->result == 'v' ? "[16]" : "");
+	emit(g, "\tst.param.b32 [x%u], %s;\n\tst.param.b64 [y%u], %s;\n\tst.param.f32 [z%u], %s;\n", n,
+	     target(g, 'i', LANE), n, target(g, 'l', LANE), n, safe);
 	emit(g,
-	     "\tst.param.b32 [x%u], %s;\n\tst.param.b64 [y%u], %s;\n\tst.param.f32 [z%u], %s;\n"
-	     "\tst.param.b32 [n%u], %%u%u;\n"
-	     "\tst.param.b32 [m%u], %%base;\n\tst.param.b64 [i%u], %%in;\n\tst.param.b64 [r%u], %%row;\n"
-	     "\tst.param.b64 [s%u], %%sums;\n\tst.param.b32 [d%u], %s;\n", n, target(g, 'i', LANE), n, target(g, 'l',
-													      LANE), n,
-	     safe, n, any(g, 2), n, n, n, n, n, depth);
+	     "\tst.param.b32 [n%u], %%u%u;\n\tst.param.b32 [m%u], %s;\n\tst.param.b64 [i%u], %%in;\n"
+	     "\tst.param.b64 [r%u], %%row;\n\tst.param.b64 [s%u], %%sums;\n\tst.param.b32 [d%u], %s;\n",
+	     n, any(g, 2), n, callee->has_mask ? context->mask : "%base", n, n, n, n, depth);
 	if (callee->is_pure && chance(g, 20)) {
 		emit(g,
 		     "\tmov.u64 %%x, %s;\n\tproto%u: .callprototype (.param .align 16 .%s _%s) _ "
@@ -716,6 +737,15 @@ static void call(struct generator *g, const struct context *context, uint32_t in
 	emit(g, "\t}\n");
 }
 
+static bool may_call(const struct generator *g, const struct context *context, const struct callee *callee)
+{
+	if (callee->is_pure)
+		return true;
+	if (callee->has_mask)
+		return *context->mask;
+	return context->level == UNIFORM && context->is_base && (g->is_kernel || !g->self.is_pure);
+}
+
 void add_call(struct generator *g, const struct context *context)
 {
 	uint32_t index;
@@ -731,8 +761,7 @@ void add_call(struct generator *g, const struct context *context)
 		snprintf(depth, sizeof(depth), "%s", t);
 		emit(g,
 		     "\tld.param.b32 %s, [pdepth];\n\tsetp.eq.u32 %s, %s, 0;\n\t@%s bra $R%u;\n\tsub.u32 %s, %s, 1;\n",
-		     t, q, t, q,
-		     label, t, t);
+		     t, q, t, q, label, t, t);
 		call(g, context, g->n_functions, depth);
 		emit(g, "$R%u:\n", label);
 		return;
@@ -742,8 +771,7 @@ void add_call(struct generator *g, const struct context *context)
 		return;
 	}
 	index = any(g, g->n_functions);
-	if (!g->functions[index].is_pure && (context->level != UNIFORM || !context->is_base || (!g->is_kernel &&
-												g->self.is_pure))) {
+	if (!may_call(g, context, &g->functions[index])) {
 		add_memory(g, context);
 		return;
 	}

@@ -35,8 +35,8 @@ static void run_add(struct thread *t, const struct code *c)
 	const unsigned_wide sum = (unsigned_wide)a + (subtracts ? cut(~b, bits) : b) + in;
 
 	if (HAS(c, sat)) {
-		machine_out(t, c, clamp32(subtracts ? number(t, c, 1) - number(t, c, 2) :
-					  number(t, c, 1) + number(t, c, 2)));
+		machine_out(t, c,
+			    clamp32(subtracts ? number(t, c, 1) - number(t, c, 2) : number(t, c, 1) + number(t, c, 2)));
 		return;
 	}
 	if (HAS(c, cc))
@@ -49,9 +49,9 @@ static void run_mul(struct thread *t, const struct code *c)
 {
 	const uint32_t bits = bits_of(c->type);
 	const bool adds = c->in->opcode[1] == 'a';
-	const unsigned_wide product = (unsigned_wide)(is_signed(c) ? number(t, c, 1) * number(t, c, 2) :
-						      (wide)((unsigned_wide)number(t, c, 1) *
-							     (unsigned_wide)number(t, c, 2)));
+	const unsigned_wide product =
+		(unsigned_wide)(is_signed(c) ? number(t, c, 1) * number(t, c, 2)
+					     : (wide)((unsigned_wide)number(t, c, 1) * (unsigned_wide)number(t, c, 2)));
 	uint64_t value = (uint64_t)(HAS(c, hi) ? product >> bits : product);
 
 	if (HAS(c, wide)) {
@@ -68,11 +68,10 @@ static void run_mul(struct thread *t, const struct code *c)
 static void run_mul24(struct thread *t, const struct code *c)
 {
 	const uint64_t a = machine_in(t, c, 1), b = machine_in(t, c, 2);
-	const uint64_t product = is_signed(c) ? (uint64_t)(extend(cut(a, 24), 24) * extend(cut(b, 24), 24)) :
-				 cut(a, 24) * cut(b, 24);
+	const uint64_t product =
+		is_signed(c) ? (uint64_t)(extend(cut(a, 24), 24) * extend(cut(b, 24), 24)) : cut(a, 24) * cut(b, 24);
 
-	machine_out(t, c, (HAS(c, hi) ? product >> 16 : product) +
-		    (c->in->opcode[1] == 'a' ? machine_in(t, c, 3) : 0));
+	machine_out(t, c, (HAS(c, hi) ? product >> 16 : product) + (c->in->opcode[1] == 'a' ? machine_in(t, c, 3) : 0));
 }
 
 static void run_sad(struct thread *t, const struct code *c)
@@ -133,8 +132,10 @@ static void run_bfind(struct thread *t, const struct code *c)
 	if (is_signed(c) && a >> (bits - 1) & 1)
 		a = cut(~a, bits);
 	zeros = leading_zeros(a, bits);
-	machine_put(t, &c->in->operands[0], ADSM_PTX_b32, zeros == bits ? UINT32_MAX : HAS(c, shiftamt) ? zeros :
-		    bits - 1 - zeros);
+	machine_put(t, &c->in->operands[0], ADSM_PTX_b32,
+		    zeros == bits      ? UINT32_MAX
+		    : HAS(c, shiftamt) ? zeros
+				       : bits - 1 - zeros);
 }
 
 static void run_brev(struct thread *t, const struct code *c)
@@ -395,9 +396,14 @@ void values_set(struct thread *t, const struct code *c, bool holds)
 	const struct adsm_ptx_operand *to = &c->in->operands[0];
 	const uint64_t with = c->in->n == 4 ? machine_get(t, &c->in->operands[3], ADSM_PTX_pred) : 0;
 	const bool results[2] = {
-		c->in->n < 4 ? holds : HAS(c, and) ? holds && with : HAS(c, or) ? holds || with : holds != (bool)with,
-		c->in->n < 4 ? !holds : HAS(c, and) ? !holds && with : HAS(c, or) ? !holds || with :
-			!holds != (bool)with,
+		c->in->n < 4  ? holds
+		: HAS(c, and) ? holds && with
+		: HAS(c, or)  ? holds || with
+			      : holds != (bool)with,
+		c->in->n < 4  ? !holds
+		: HAS(c, and) ? !holds && with
+		: HAS(c, or)  ? !holds || with
+			      : !holds != (bool)with,
 	};
 
 	if (!strcmp(c->in->opcode, "set")) {
@@ -423,16 +429,16 @@ operation *values_operation(const char *opcode)
 		const char *opcode;
 		operation *run;
 	} table[] = {
-		{ "add", run_add }, { "sub", run_add }, { "addc", run_add }, { "subc", run_add }, { "mul", run_mul },
-		{ "mad", run_mul }, { "mul24", run_mul24 }, { "mad24", run_mul24 }, { "sad", run_sad },
-		{ "div", run_div }, { "rem", run_div }, { "abs", run_abs }, { "neg", run_abs }, { "min", run_min },
-		{ "max", run_min }, { "popc", run_popc }, { "clz", run_clz }, { "bfind", run_bfind },
-		{ "brev", run_brev }, { "fns", run_fns }, { "bfe", run_bfe }, { "bfi", run_bfi },
-		{ "szext", run_szext }, { "bmsk", run_bmsk }, { "dp4a", run_dot }, { "and", run_and },
-		{ "or", run_or }, { "xor", run_xor }, { "not", run_not }, { "cnot", run_cnot }, { "lop3", run_lop3 },
-		{ "shl", run_shift }, { "shr", run_shift }, { "shf", run_shf }, { "prmt", run_prmt },
-		{ "selp", run_selp }, { "slct", run_slct }, { "mov", run_mov }, { "setp", run_setp },
-		{ "set", run_setp },
+		{ "add", run_add },   { "sub", run_add },     { "addc", run_add },    { "subc", run_add },
+		{ "mul", run_mul },   { "mad", run_mul },     { "mul24", run_mul24 }, { "mad24", run_mul24 },
+		{ "sad", run_sad },   { "div", run_div },     { "rem", run_div },     { "abs", run_abs },
+		{ "neg", run_abs },   { "min", run_min },     { "max", run_min },     { "popc", run_popc },
+		{ "clz", run_clz },   { "bfind", run_bfind }, { "brev", run_brev },   { "fns", run_fns },
+		{ "bfe", run_bfe },   { "bfi", run_bfi },     { "szext", run_szext }, { "bmsk", run_bmsk },
+		{ "dp4a", run_dot },  { "and", run_and },     { "or", run_or },	      { "xor", run_xor },
+		{ "not", run_not },   { "cnot", run_cnot },   { "lop3", run_lop3 },   { "shl", run_shift },
+		{ "shr", run_shift }, { "shf", run_shf },     { "prmt", run_prmt },   { "selp", run_selp },
+		{ "slct", run_slct }, { "mov", run_mov },     { "setp", run_setp },   { "set", run_setp },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
