@@ -163,6 +163,7 @@ static void begin_kernel(struct generator *g)
 	begin_values(g);
 	emit(g, "\tld.param.f32 %%f2, [p4];\n\tld.param.v2.b32 {%%t, %%n}, [p6];\n\tld.param.u16 %%s1, [p6+10];\n"
 		"\txor.b32 %%a4, %%a4, %%n;\n\tadd.u32 %%a3, %%a3, %%t;\n");
+	emit(g, "\tmov.u64 %%own, own;\n\tcvta.local.u64 %%own, %%own;\n");
 	begin_arrays(g);
 }
 
@@ -204,7 +205,7 @@ static void end_kernel(struct generator *g)
 static void declare(struct generator *g, FILE *out)
 {
 	static const char *const fixed = ".reg .b32 %lin, %warp, %n, %t, %v, %base, %a<5>, %u<2>, %w0, %k<4>;\n"
-					 "\t.reg .b64 %in, %row, %sums, %x, %l<2>;\n\t.reg .b16 %s<2>, %h<2>;\n"
+					 "\t.reg .b64 %in, %row, %sums, %own, %x, %l<2>;\n\t.reg .b16 %s<2>, %h<2>;\n"
 					 "\t.reg .f32 %f<3>, %e, %e_;\n\t.reg .f64 %d<2>;\n\t.reg .pred %p<3>;\n";
 	static const struct {
 		char letter;
@@ -259,7 +260,7 @@ static void make_function(struct generator *g, FILE *out, uint32_t index)
 	g->n_functions = index;
 	g->n_arrays = g->self.is_pure || g->self.has_mask ? 0 : 1;
 	g->first_array = 2 + index;
-	emit(g, "\tld.param.b64 %%in, [pin];\n\tld.param.b64 %%row, [prow];\n\tld.param.b64 %%sums, [psums];\n"
+	emit(g, "\tld.param.v2.b64 {%%in, %%row}, [pall];\n\tld.param.v2.b64 {%%sums, %%own}, [pall+16];\n"
 		"\tld.param.b32 %%u0, [pn];\n");
 	begin_places(g);
 	begin_values(g);
@@ -276,7 +277,7 @@ static void make_function(struct generator *g, FILE *out, uint32_t index)
 	end_function(g);
 	fprintf(out,
 		".func (.param %s) function_%llu_%u(.param .b32 px, .param .b64 py, .param .f32 pz, .param .b32 pn, "
-		".param .b32 pmask, .param .b64 pin, .param .b64 prow, .param .b64 psums, .param .b32 pdepth)\n{\n",
+		".param .b32 pmask, .param .align 16 .b8 pall[32], .param .b32 pdepth)\n{\n",
 		g->self.result == 'i'	? ".b32 r"
 		: g->self.result == 'l' ? ".b64 r"
 		: g->self.result == 'f' ? ".f32 r"

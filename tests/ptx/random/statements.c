@@ -125,6 +125,11 @@ static void add_own(struct generator *g)
 		add_access(g, loads, chance(g, 50) ? ".global" : "", "%row+128", 64);
 		return;
 	}
+	if (chance(g, 25)) {
+		/* Local memory of the caller. */
+		add_access(g, loads, "", "%own", 64);
+		return;
+	}
 	x = temporary(g, 'x');
 	t = temporary(g, 't');
 	emit(g, "\tmov.u64 %s, own;\n", x);
@@ -310,7 +315,32 @@ static void barrier(struct generator *g)
 					     "bar.sync 5", "bar.sync 0", "barrier.sync.aligned 3" };
 
 	/* A kernel without exchanges of warps keeps to the one barrier that the simple form needs. */
+	if (g->has_warps && chance(g, 15)) {
+		const char *t = temporary(g, 't');
+
+		emit(g, "\tand.b32 %s, %s, 7;\n\tbar.sync %s;\n", t, source(g, 'i', UNIFORM), t);
+		return;
+	}
 	emit(g, "\t%s;\n", g->has_warps ? texts[any(g, 6)] : "bar.sync 0");
+}
+
+/* The threads come to a barrier in different branches. */
+static void split_barrier(struct generator *g, const struct context *context)
+{
+	const uint32_t label = g->labels++, id = g->has_warps ? any(g, 4) : 0;
+	struct context inner = { .level = LANE, .readable = context->readable, .depth = context->depth + 1 };
+	char q[24];
+
+	snprintf(q, sizeof(q), "%s", condition(g, LANE));
+	emit(g, "\t@%s bra $P%u;\n", q, label);
+	add_statements(g, &inner, any(g, 3));
+	emit(g, "\tbarrier.sync %u;\n", id);
+	add_statements(g, &inner, any(g, 3));
+	emit(g, "\tbra $Q%u;\n$P%u:\n", label, label);
+	add_statements(g, &inner, any(g, 3));
+	emit(g, "\tbarrier.sync %u;\n", id);
+	add_statements(g, &inner, any(g, 3));
+	emit(g, "$Q%u:\n", label);
 }
 
 /* A barrier that reduces a predicate: its result is the same for all. */
@@ -374,8 +404,16 @@ static void exchange_warps(struct generator *g, uint32_t array)
 
 	emit(g, "\tsetp.ge.u32 %s, %%warp, %u;\n\t@%s bra $S%u;\n", q, n, q, label);
 	access_element(g, own_element(g, array), false);
-	emit(g, "\tbar.sync %u, %u;\n\trem.u32 %s, %s, %u;\n\tmad.lo.u32 %s, %s, 16, %%k%u;\n", id, 32 * n, t,
-	     source(g, 'i', LANE), 32 * n < g->threads ? 32 * n : g->threads, t, t, array);
+	if (chance(g, 40)) {
+		const char *id_text = temporary(g, 't'), *n_text = temporary(g, 't');
+
+		emit(g, "\tmov.u32 %s, %u;\n\tmov.u32 %s, %u;\n\tbar.sync %s, %s;\n", id_text, id, n_text, 32 * n,
+		     id_text, n_text);
+	} else {
+		emit(g, "\tbar.sync %u, %u;\n", id, 32 * n);
+	}
+	emit(g, "\trem.u32 %s, %s, %u;\n\tmad.lo.u32 %s, %s, 16, %%k%u;\n", t, source(g, 'i', LANE),
+	     32 * n < g->threads ? 32 * n : g->threads, t, t, array);
 	access_element(g, t, true);
 	emit(g, "\tbar.sync %u, %u;\n$S%u:\n", id, 32 * n, label);
 }
@@ -384,6 +422,10 @@ void add_exchange(struct generator *g, const struct context *context)
 {
 	const uint32_t array = g->first_array + (g->n_arrays ? any(g, g->n_arrays) : 0);
 
+	if (context->depth < 3 && chance(g, 10)) {
+		split_barrier(g, context);
+		return;
+	}
 	if (!g->n_arrays || g->busy >> array & 1 || chance(g, 10)) {
 		if (g->has_warps)
 			add_reduction(g, context);
@@ -614,7 +656,7 @@ static void add_switch(struct generator *g, const struct context *context)
 	const enum level level = choose_level(g, context);
 	const uint32_t n = 2 + any(g, 3), label = g->labels++;
 	const bool masked = level == LANE && *context->mask && g->has_warps && chance(g, 50);
-	const bool falls = !masked && chance(g, 30);
+	const bool falls = !masked && chance(g, 30), twice = !masked && chance(g, 30);
 	struct context inner = *context;
 	const char *t = temporary(g, 't');
 
@@ -631,7 +673,7 @@ static void add_switch(struct generator *g, const struct context *context)
 	}
 	emit(g, "\t$T%u: .branchtargets $D%u_0", label, label);
 	for (uint32_t i = 1; i < n; i++)
-		emit(g, ", $D%u_%u", label, i);
+		emit(g, ", $D%u_%u", label, twice && i == n - 1 ? 0 : i);
 	emit(g, ";\n\tbrx.idx %s, $T%u;\n", t, label);
 	for (uint32_t i = 0; i < n; i++) {
 		emit(g, "$D%u_%u:\n", label, i);
@@ -708,25 +750,25 @@ static void call(struct generator *g, const struct context *context, uint32_t in
 	snprintf(kept, sizeof(kept), "%s", stored(g, 'f'));
 	emit(g,
 	     "\t{\n\t.param .b32 x%u;\n\t.param .b64 y%u;\n\t.param .f32 z%u;\n\t.param .b32 n%u;\n"
-	     "\t.param .b32 m%u;\n\t.param .b64 i%u;\n\t.param .b64 r%u;\n\t.param .b64 s%u;\n\t.param .b32 d%u;\n",
-	     n, n, n, n, n, n, n, n, n);
+	     "\t.param .b32 m%u;\n\t.param .align 16 .b8 s%u[32];\n\t.param .b32 d%u;\n",
+	     n, n, n, n, n, n, n);
 	emit(g, "\t.param .align 16 .%s o%u%s;\n", result, n, callee->result == 'v' ? "[16]" : "");
 	emit(g, "\tst.param.b32 [x%u], %s;\n\tst.param.b64 [y%u], %s;\n\tst.param.f32 [z%u], %s;\n", n,
 	     target(g, 'i', LANE), n, target(g, 'l', LANE), n, safe);
 	emit(g,
-	     "\tst.param.b32 [n%u], %%u%u;\n\tst.param.b32 [m%u], %s;\n\tst.param.b64 [i%u], %%in;\n"
-	     "\tst.param.b64 [r%u], %%row;\n\tst.param.b64 [s%u], %%sums;\n\tst.param.b32 [d%u], %s;\n",
-	     n, any(g, 2), n, callee->has_mask ? context->mask : "%base", n, n, n, n, depth);
+	     "\tst.param.b32 [n%u], %%u%u;\n\tst.param.b32 [m%u], %s;\n\tst.param.v2.b64 [s%u], {%%in, %%row};\n"
+	     "\tmov.u64 %%x, own;\n\tcvta.local.u64 %%x, %%x;\n\tst.param.v2.b64 [s%u+16], {%%sums, %%x};\n"
+	     "\tst.param.b32 [d%u], %s;\n",
+	     n, any(g, 2), n, callee->has_mask ? context->mask : "%base", n, n, n, depth);
 	if (callee->is_pure && chance(g, 20)) {
 		emit(g,
-		     "\tmov.u64 %%x, %s;\n\tproto%u: .callprototype (.param .align 16 .%s _%s) _ "
-		     "(.param .b32 _, .param .b64 _, "
-		     ".param .f32 _, .param .b32 _, .param .b32 _, .param .b64 _, .param .b64 _, "
-		     ".param .b64 _, .param .b32 _);\n",
+		     "\tmov.u64 %%x, %s;\n\tproto%u: .callprototype (.param .align 16 .%s _%s) _ (.param .b32 _, "
+		     ".param .b64 _, .param .f32 _, .param .b32 _, .param .b32 _, .param .align 16 .b8 _[32], "
+		     ".param .b32 _);\n",
 		     name, n, result, callee->result == 'v' ? "[16]" : "");
 		snprintf(name, sizeof(name), "%%x");
 	}
-	emit(g, "\tcall (o%u), %s, (x%u, y%u, z%u, n%u, m%u, i%u, r%u, s%u, d%u)", n, name, n, n, n, n, n, n, n, n, n);
+	emit(g, "\tcall (o%u), %s, (x%u, y%u, z%u, n%u, m%u, s%u, d%u)", n, name, n, n, n, n, n, n, n);
 	if (!strcmp(name, "%x"))
 		emit(g, ", proto%u", n);
 	emit(g, ";\n");
