@@ -245,6 +245,7 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
 	uint32_t n = kernel->regions.n;
+	bool is_one;
 
 	adsm_ptx_print(writer, "#undef PTX_PARAMS\n#define PTX_PARAMS %u\n", kernel->function->n_params);
 	writer->suspends = writer->syncs_grid = false;
@@ -257,10 +258,11 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 		adsm_ptx_refuse(writer, "it has %u barriers and exchanges of values between threads, and 65534 is the "
 				"limit", n - 1);
 	kernel->general = !is_plain(kernel);
-	kernel->even = !kernel->general && kernel->divergence.is_even && kernel->regions.size <= REGIONS_MAX;
+	is_one = kernel->regions.size > REGIONS_MAX &&
+		 kernel->regions.size > (uint64_t)REGIONS_TIMES * kernel->function->n;
+	kernel->even = !kernel->general && kernel->divergence.is_even && !is_one;
 	lay_out(kernel);
-	if (kernel->regions.size > REGIONS_MAX &&
-	    kernel->regions.size > (uint64_t)REGIONS_TIMES * kernel->function->n) {
+	if (is_one) {
 		/* One function for all regions. All threads start at region 0, and every turn looks at their places. */
 		adsm_ptx_write_region(kernel, NULL, 0);
 		n = 0;
