@@ -381,7 +381,7 @@ ADSM_API int adsmModuleUnload(adsmModule *module);
 /**
  * Return a kernel of a module. The module owns the kernel.
  *
- * @name: the kernel's name.
+ * @name: the kernel's name. A kernel in CUDA C also has a mangled name, of up to 1,024 characters.
  *
  * Returns the kernel, or NULL with errno:
  *   ENOENT    the module has no kernel of this name; adsmLastError() lists its kernels
@@ -443,6 +443,7 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  *   -EBUSY    a range of an object that the kernel uses is held (adsmHold())
  *   -ENODEV   the device was lost
  *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects
+ *   -ENOEXEC  the kernel is compiled when it is first used (docs/cuda-c.md), and there is no C compiler, or it fails
  *   -EIO      a transfer failed
  * A call that fails changes nothing, and the caller may repeat it.
  */
