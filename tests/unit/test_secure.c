@@ -2,6 +2,7 @@
 /* test_secure.c - a set-user-ID program: nothing that its caller's environment names is loaded into it. */
 #include "backend.h"
 #include "cache.h"
+#include "translate/compiler.h"
 
 #include <limits.h>
 #include <sys/auxv.h>
@@ -39,6 +40,7 @@ static int privileged(const char *self)
 {
 	static const char *const drivers[] = { "opencl", "cuda" };
 	const struct adsm_cache cache = { "test", "/tmp", 0 };
+	static struct adsm_compiler compiler;
 	const struct adsm_backend *found;
 	void *data;
 	size_t size;
@@ -59,6 +61,10 @@ static int privileged(const char *self)
 	/* Nor what others may have left on disk. */
 	adsm_cache_put(&cache, "key", 3, "data", 4);
 	CHECK(adsm_cache_get(&cache, "key", 3, &data, &size) == -ENOENT);
+	/* Nor does the program run a compiler that PATH or an option names. */
+	CHECK(adsm_compiler_find("cc", &compiler) == -ENOEXEC);
+	CHECK(strstr(adsmLastError(), "set-user-ID"));
+	adsm_compiler_destroy(&compiler);
 	return 0;
 }
 
