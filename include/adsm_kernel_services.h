@@ -76,6 +76,9 @@ struct adsm_kernel_services {
 	 * and no newline is added. Older devices do not have it.
 	 */
 	int (*output)(const char *format, const struct adsm_kernel_print *args);
+	/* malloc() and free() of CUDA C: the memory lives until the device's last module is unloaded. */
+	__UINT64_TYPE__ (*heap_alloc)(__SIZE_TYPE__ size);
+	void (*heap_free)(__UINT64_TYPE__ address);
 };
 
 /* The functions of the device. adsmcc recognizes kernels that may use services by this name. */
@@ -134,6 +137,23 @@ ADSM_SERVICES_FUNCTION_ void adsm_services_free(__UINT64_TYPE__ address)
 
 	if (services)
 		services->free(address);
+}
+
+ADSM_SERVICES_FUNCTION_ __UINT64_TYPE__ adsm_services_heap_alloc(__SIZE_TYPE__ size)
+{
+	const struct adsm_kernel_services *services = ADSM_SERVICES_;
+
+	if (!services || services->size <= __builtin_offsetof(struct adsm_kernel_services, heap_free))
+		return 0;
+	return services->heap_alloc(size);
+}
+
+ADSM_SERVICES_FUNCTION_ void adsm_services_heap_free(__UINT64_TYPE__ address)
+{
+	const struct adsm_kernel_services *services = ADSM_SERVICES_;
+
+	if (services && services->size > __builtin_offsetof(struct adsm_kernel_services, heap_free))
+		services->heap_free(address);
 }
 
 /* Make an entry from an expression and its size. */

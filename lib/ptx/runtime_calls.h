@@ -74,14 +74,14 @@ static int ptx_print(const struct ptx_block *block, uint32_t thread, const char 
 static void *ptx_allocate(const struct ptx_block *block, uint64_t size)
 {
 	(void)block;
-	return (void *)(uintptr_t)adsm_services_alloc(size);
+	return (void *)(uintptr_t)adsm_services_heap_alloc(size);
 }
 
 static void ptx_release(const struct ptx_block *block, void *memory)
 {
 	(void)block;
 	if (memory)
-		adsm_services_free((uint64_t)(uintptr_t)memory);
+		adsm_services_heap_free((uint64_t)(uintptr_t)memory);
 }
 
 static void ptx_place_of(const struct ptx_block *block, uint32_t thread, char *text, size_t size)

@@ -122,6 +122,14 @@ int adsm_code_unload(uint32_t index)
 	return 0;
 }
 
+bool adsm_code_is_loaded(void)
+{
+	for (uint32_t i = 0; i < ADSM_CODE_MODULES; i++)
+		if (modules[i].handle)
+			return true;
+	return false;
+}
+
 /* Read what the module's description says of a kernel. */
 static void read_module(int fd, const char *name, struct kernel *kernel)
 {

@@ -15,6 +15,8 @@
  * module. */
 int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]);
 int adsm_code_unload(uint32_t index);
+/* Is any module loaded? */
+bool adsm_code_is_loaded(void);
 /* Find a kernel by its name. Returns -ENOENT if the module has no such kernel. */
 int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index);
 /* According to its module, may the kernel do atomics on device memory? */

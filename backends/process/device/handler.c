@@ -16,6 +16,7 @@
 #define SPIN_NS 10000
 
 struct adsm_lent adsm_handler_lent;
+static struct adsm_lent heap;		/* of malloc() in CUDA C, which outlives launches */
 
 static struct adsm_process_shared *served;
 static uint64_t spin_ns;
@@ -227,7 +228,7 @@ static int account(enum adsm_process_command_op op, uint64_t size)
 	return ret;
 }
 
-static uint64_t alloc(size_t size)
+static uint64_t alloc_in(struct adsm_lent *lent, size_t size)
 {
 	const uint64_t cost = adsm_lent_cost(size);
 	uint64_t address;
@@ -235,22 +236,43 @@ static uint64_t alloc(size_t size)
 	mine.n++;
 	if (!cost || account(ADSM_COMMAND_TAKE, cost))
 		return 0;
-	address = adsm_lent_alloc(&adsm_handler_lent, cost);
+	address = adsm_lent_alloc(lent, cost);
 	if (!address)
 		account(ADSM_COMMAND_GIVE, cost);
 	return address;
 }
 
-static void give_back(uint64_t address)
+/* @by: the function that allocates such memory. */
+static void free_in(struct adsm_lent *lent, uint64_t address, const char *by)
 {
-	const uint64_t cost = address ? adsm_lent_free(&adsm_handler_lent, address) : 0;
+	const uint64_t cost = address ? adsm_lent_free(lent, address) : 0;
 
 	mine.n++;
 	if (cost)
 		account(ADSM_COMMAND_GIVE, cost);
 	else if (address)
-		FAIL(-EINVAL, "kernel '%s' frees %p, which is not memory allocated by ADSM_ALLOC", kernel,
-		     (void *)(uintptr_t)address);
+		FAIL(-EINVAL, "kernel '%s' frees %p, which is not memory allocated by %s", kernel,
+		     (void *)(uintptr_t)address, by);
+}
+
+static uint64_t alloc(size_t size)
+{
+	return alloc_in(&adsm_handler_lent, size);
+}
+
+static void give_back(uint64_t address)
+{
+	free_in(&adsm_handler_lent, address, "ADSM_ALLOC");
+}
+
+static uint64_t heap_alloc(size_t size)
+{
+	return alloc_in(&heap, size);
+}
+
+static void heap_free(uint64_t address)
+{
+	free_in(&heap, address, "malloc()");
 }
 
 const struct adsm_kernel_services adsm_services_here = {
@@ -261,6 +283,8 @@ const struct adsm_kernel_services adsm_services_here = {
 	.alloc = alloc,
 	.free = give_back,
 	.output = output,
+	.heap_alloc = heap_alloc,
+	.heap_free = heap_free,
 };
 
 /* ---- launches */
@@ -272,6 +296,15 @@ void adsm_handler_start(struct adsm_process_shared *shared)
 	for (int i = 0; i < ADSM_PROCESS_COMMANDS; i++)
 		pthread_mutex_init(&buffers[i], NULL);
 	adsm_lent_start(&adsm_handler_lent);
+	adsm_lent_start(&heap);
+}
+
+void adsm_handler_forget(void)
+{
+	const uint64_t taken = adsm_lent_reset(&heap);
+
+	if (taken)
+		adsm_process_give(&served->room, taken);
 }
 
 void adsm_handler_begin(const char *its_kernel)

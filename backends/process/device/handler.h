@@ -18,5 +18,7 @@ void adsm_handler_start(struct adsm_process_shared *shared);
 void adsm_handler_begin(const char *kernel);
 /* Frees the memory that the launch has allocated. Returns 0, or the error of an invalid request with its text. */
 int adsm_handler_end(char ret_text[ADSM_PROCESS_TEXT]);
+/* Frees the memory of malloc() in CUDA C: no module is loaded any more. */
+void adsm_handler_forget(void);
 /* The number of commands that this thread has given. */
 uint64_t adsm_handler_commands(void);

@@ -93,7 +93,10 @@ int adsm_serve_answer(const struct adsm_process_request *request, const int *fds
 	case ADSM_PROCESS_LOAD:
 		return adsm_code_load(fds[0], &reply->index, reply->text);
 	case ADSM_PROCESS_UNLOAD:
-		return adsm_code_unload(request->index);
+		ret = adsm_code_unload(request->index);
+		if (!adsm_code_is_loaded())
+			adsm_handler_forget();
+		return ret;
 	case ADSM_PROCESS_KERNEL:
 		ret = adsm_code_kernel(request->index, request->name, &reply->index);
 		reply->atomics = !ret && adsm_code_atomics(reply->index);

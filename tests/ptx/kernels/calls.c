@@ -82,6 +82,15 @@ static void new(const struct cuda_case *c, void *const *args, unsigned launch)
 			*out++ = t % 2 ? circle((float)(31 - t)) : rectangle((float)(31 - t), (float)b);
 }
 
+/* Every second launch reads what the one before has left. */
+static void heap(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	int *out = args[1];
+
+	for (unsigned i = 0; launch % 2 && i < c->grid[0] * c->block[0]; i++)
+		out[i] += 4 * (int)i;
+}
+
 const struct cuda_case calls_cases[] = {
 	{ .kernel = "call_fibonacci", { 2 }, { 30 }, 0, { BUFFER(I32, 60, ZERO) }, fibonacci },
 	{ .kernel = "call_mutual", { 2 }, { 40 }, 0, { BUFFER(I32, 80, RANDOM), BUFFER(I32, 80, ZERO) }, mutual },
@@ -89,5 +98,7 @@ const struct cuda_case calls_cases[] = {
 	{ .kernel = "call_pointers", { 3 }, { 32 }, 0, { BUFFER(I32, 96, RANDOM), BUFFER(I32, 96, ZERO) }, pointers },
 	{ .kernel = "call_virtual", { 3 }, { 32 }, 0, { BUFFER(F32, 96, ZERO) }, virtual },
 	{ .kernel = "call_new", { 3 }, { 32 }, 0, { BUFFER(F32, 96, ZERO) }, new },
+	{ .kernel = "call_heap", { 3 }, { 32 }, 0, { BUFFER(I64, 96, ZERO), BUFFER(I32, 96, ZERO) }, heap,
+	  .launches = 4 },
 	{ 0 },
 };

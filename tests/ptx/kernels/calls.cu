@@ -128,3 +128,19 @@ extern "C" __global__ void call_new(float *out)
 	__syncthreads();
 	delete shapes[t];
 }
+
+/* Memory of the device's heap that a later launch uses and frees. */
+extern "C" __global__ void call_heap(int **slots, int *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (!slots[i]) {
+		slots[i] = (int *)malloc((i % 5 + 2) * sizeof(int));
+		slots[i][0] = i * 3;
+		slots[i][1] = i;
+	} else {
+		out[i] += slots[i][0] + slots[i][1];
+		free(slots[i]);
+		slots[i] = nullptr;
+	}
+}
