@@ -150,7 +150,7 @@ static size_t run_part(const struct kernels_place *place, const char *mode, cons
 
 	for (size_t i = 0; i < n_forms; i++) {
 		const bool is_first = !forms[i].same;
-		bool is = is_first && (!strcmp(mode, "sample") ? is_in_sample(&forms[i]) :
+		bool is = is_first && (!strcmp(mode, "sample") ? !by_part || is_in_sample(&forms[i]) :
 				       !strcmp(mode, "full") || is_exhaustive(&forms[i]));
 
 		is &= by_part || !strncmp(forms[i].text, which, strlen(which));

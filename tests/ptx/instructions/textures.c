@@ -34,7 +34,8 @@ static void make(struct ptx_texture *texture, int i, bool is_number)
 		.channels = formats[format].channels, .kind = formats[format].kind,
 			.to_float = formats[format].to_float,
 		.normalized = i / 8 & 1, .linear = is_number && i / 16 & 1,
-		.edges = { (uint8_t)(i / 8 % 4), (uint8_t)(i / 16 % 4), (uint8_t)(i * 7 / 8 % 4) },
+		/* All treatments of edges, each with both of these. */
+		.edges = { (uint8_t)(i / 32 + 2 * (i & 1)), (uint8_t)(i / 32 * 2 + (i / 2 & 1)), (uint8_t)(i / 4 % 4) },
 		.border = { 0.25f, -0.5f, 0.75f, 1.0f },
 	};
 	for (size_t j = 0; j < sizeof(elements[0]); j += 4) {
