@@ -35,7 +35,9 @@ static bool is_barrier(const struct adsm_ptx_instruction *instruction)
 
 bool adsm_ptx_is_warp_yield(const struct adsm_ptx_instruction *instruction)
 {
-	static const char *const opcodes[] = { "shfl", "vote", "match", "redux", "activemask", "elect" };
+	static const char *const opcodes[] = {
+		"shfl", "vote", "match", "redux", "activemask", "elect", "mma", "ldmatrix",
+	};
 
 	if (is_barrier(instruction))
 		return adsm_ptx_has(instruction, "warp");

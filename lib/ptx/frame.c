@@ -162,7 +162,8 @@ static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char 
 	adsm_ptx_print(writer, "\tptx_begin(%s, %s, \"%s\", block, args, %llu, %s, %llu, %s);\n", k, s, frame->symbol,
 		       (unsigned long long)frame->shared_size,
 		       frame->dynamic ? "ptx_dynamic(args, PTX_PARAMS)" : "0", (unsigned long long)kernel->state_size,
-		       kernel->general ? "PTX_GENERAL" : kernel->even ? "PTX_EVEN" : "PTX_PLAIN");
+		       kernel->matrices ? "PTX_MATRICES" : kernel->general ? "PTX_GENERAL" :
+		       kernel->even ? "PTX_EVEN" : "PTX_PLAIN");
 	if (frame->n_symbols)
 		adsm_ptx_print(writer, "\t(%s)->symbols = %s;\n", k, symbols);
 	for (uint32_t i = 0; i < frame->n_symbols; i++)
@@ -261,6 +262,8 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 	is_one = kernel->regions.size > REGIONS_MAX &&
 		 kernel->regions.size > (uint64_t)REGIONS_TIMES * kernel->function->n;
 	kernel->even = !kernel->general && kernel->divergence.is_even && !is_one;
+	for (uint32_t i = 1; i < n; i++)
+		kernel->matrices |= adsm_ptx_is_matrix_yield(kernel->regions.regions[i].yield);
 	lay_out(kernel);
 	if (is_one) {
 		/* One function for all regions. All threads start at region 0, and every turn looks at their places. */

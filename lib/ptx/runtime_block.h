@@ -71,7 +71,7 @@ enum { PTX_WARP, PTX_BARRIER, PTX_ACTIVE, PTX_GRID, PTX_SPIN };
 enum { PTX_ENDED, PTX_AT_GRID, PTX_SPINS };
 
 /* How the threads of a block take turns (frame.c). */
-enum { PTX_PLAIN, PTX_GENERAL, PTX_EVEN };
+enum { PTX_PLAIN, PTX_EVEN, PTX_GENERAL, PTX_MATRICES };
 
 /* What a yield is. */
 struct ptx_yield {
@@ -88,6 +88,11 @@ enum {
 	PTX_REDUX_ADD, PTX_REDUX_AND, PTX_REDUX_OR, PTX_REDUX_XOR, PTX_REDUX_MIN_S, PTX_REDUX_MAX_S, PTX_REDUX_MIN_U,
 	PTX_REDUX_MAX_U,
 	PTX_RED_POPC, PTX_RED_AND, PTX_RED_OR,
+	/* Products of matrices: the type of the elements, the number of columns. HALF: f16, also the results. */
+	PTX_MMA_F16_8, PTX_MMA_F16_16, PTX_MMA_HALF_8, PTX_MMA_HALF_16, PTX_MMA_BF16_8, PTX_MMA_BF16_16,
+	PTX_MMA_TF32_4, PTX_MMA_TF32_8,
+	PTX_LDMATRIX_1, PTX_LDMATRIX_2, PTX_LDMATRIX_4, PTX_LDMATRIX_TRANS_1, PTX_LDMATRIX_TRANS_2,
+	PTX_LDMATRIX_TRANS_4,
 };
 
 /* The state of a block's threads: arrays with an entry for each thread. */
@@ -100,6 +105,7 @@ struct ptx_threads {
 	 * threads. */
 	uint32_t *a, *b, *c, *mask, *result;
 	uint8_t *flag;
+	uint32_t *matrix;		/* PTX_MATRIX_WORDS for each thread, if threads exchange matrices */
 	uint16_t *x, *y, *z;		/* the threads' indices; x NULL: the block has one dimension */
 	uint32_t arrived[PTX_BARRIERS];	/* threads, by bar.arrive, that no thread has waited for yet */
 	uint32_t expected[PTX_BARRIERS];	/* the number of threads that bar.arrive named last */
@@ -234,6 +240,27 @@ static void ptx_exchange(struct ptx_threads *threads, uint32_t first, uint32_t g
 	}
 }
 
+/* @words: those of the first lane of a warp. */
+static void ptx_exchange_matrices(uint32_t *words, int operation)
+{
+	switch (operation) {
+	case PTX_MMA_F16_8: ptx_multiply(words, PTX_OF_F16, 8, 0); break;
+	case PTX_MMA_F16_16: ptx_multiply(words, PTX_OF_F16, 16, 0); break;
+	case PTX_MMA_HALF_8: ptx_multiply(words, PTX_OF_F16, 8, 1); break;
+	case PTX_MMA_HALF_16: ptx_multiply(words, PTX_OF_F16, 16, 1); break;
+	case PTX_MMA_BF16_8: ptx_multiply(words, PTX_OF_BF16, 8, 0); break;
+	case PTX_MMA_BF16_16: ptx_multiply(words, PTX_OF_BF16, 16, 0); break;
+	case PTX_MMA_TF32_4: ptx_multiply(words, PTX_OF_TF32, 4, 0); break;
+	case PTX_MMA_TF32_8: ptx_multiply(words, PTX_OF_TF32, 8, 0); break;
+	case PTX_LDMATRIX_1: ptx_load_matrices(words, 1, 0); break;
+	case PTX_LDMATRIX_2: ptx_load_matrices(words, 2, 0); break;
+	case PTX_LDMATRIX_4: ptx_load_matrices(words, 4, 0); break;
+	case PTX_LDMATRIX_TRANS_1: ptx_load_matrices(words, 1, 1); break;
+	case PTX_LDMATRIX_TRANS_2: ptx_load_matrices(words, 2, 1); break;
+	default: ptx_load_matrices(words, 4, 1); break;
+	}
+}
+
 /*
  * Let lanes of a warp continue that wait for each other, if any can. Returns whether some could. Lanes are complete
  * when all lanes that their mask names wait at the same yield, or have ended. If no lanes are complete, those at one
@@ -283,6 +310,8 @@ static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, con
 		if (yield->kind == PTX_ACTIVE) {
 			for (uint32_t j = 0; j < n; j++)
 				threads->result[first + j] = group;
+		} else if (yield->operation >= PTX_MMA_F16_8) {
+			ptx_exchange_matrices(threads->matrix + PTX_MATRIX_WORDS * first, yield->operation);
 		} else if (yield->operation != PTX_MEET) {
 			ptx_exchange(threads, first, group, yield);
 		}
@@ -471,7 +500,7 @@ static int ptx_run(const struct ptx_block *k, struct ptx_threads *s, const struc
 
 /*
  * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @state: bytes of it for each
- * thread. @general: threads exchange values.
+ * thread. @general: 1: threads exchange values, 2: matrices, too.
  */
 static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *name,
 		      const struct adsm_kernel_block *block, const void *const *args, uint64_t shared,
@@ -479,8 +508,8 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 {
 	const uint32_t n = block->block[0] * block->block[1] * block->block[2];
 	const size_t N = (n + 63u) & ~63u, here = (shared + 63) & ~(uint64_t)63;
-	/* Bytes of a thread. */
-	const size_t each = state + (form == PTX_EVEN ? 0 : 4) + (form == PTX_GENERAL ? 1 + 5 * 4 + 1 + 3 * 2 : 0);
+	const size_t bytes = N * (state + (form == PTX_EVEN ? 0 : 4) + (form >= PTX_GENERAL ? 1 + 5 * 4 + 1 + 3 * 2 : 0) +
+				  (form == PTX_MATRICES ? 4 * PTX_MATRIX_WORDS : 0));
 	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + 64;
 	char *at;
 
@@ -490,14 +519,14 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 		.trap = ptx_trap, .nanoseconds = ptx_nanoseconds, .name = name, .block = block, .args = args, .N = N,
 	};
 	if (s)
-		size += N * each;
+		size += bytes;
 	k->memory = size > 64 ? malloc(size) : 0;
 	if (size > 64 && !k->memory)
 		ptx_report(k, 0, "there is not enough memory for the threads of the block");
 	at = k->sh = (char *)(((uintptr_t)k->memory + 63) & ~(uintptr_t)63);
 	if (!s)
 		return;
-	at += size - 64 - N * each;
+	at += size - 64 - bytes;
 	*s = (struct ptx_threads){ .n = n, .state = at };
 	if (form == PTX_EVEN)
 		return;
@@ -518,6 +547,7 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 	s->z = s->y + N;
 	s->waits = (uint8_t *)(s->z + N);
 	s->flag = s->waits + N;
+	s->matrix = form == PTX_MATRICES ? (uint32_t *)(s->flag + N) : 0;
 	memset(s->waits, 0, N);
 	if (block->block[1] * block->block[2] == 1) {
 		s->x = 0;

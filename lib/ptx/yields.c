@@ -35,12 +35,31 @@ const struct adsm_ptx_form adsm_ptx_yield_forms[] = {
 	{ "barrier", "?cta red popc ?aligned", "u32", 0, "PTX_RED_POPC", NULL },
 	{ "barrier", "?cta red and ?aligned", "pred", 0, "PTX_RED_AND", NULL },
 	{ "barrier", "?cta red or ?aligned", "pred", 0, "PTX_RED_OR", NULL },
+	{ "mma", "sync aligned m16n8k8 row col", "f32.f16.f16.f32", 0, "PTX_MMA_F16_8", NULL },
+	{ "mma", "sync aligned m16n8k16 row col", "f32.f16.f16.f32", 0, "PTX_MMA_F16_16", NULL },
+	{ "mma", "sync aligned m16n8k8 row col", "f16.f16.f16.f16", 0, "PTX_MMA_HALF_8", NULL },
+	{ "mma", "sync aligned m16n8k16 row col", "f16.f16.f16.f16", 0, "PTX_MMA_HALF_16", NULL },
+	{ "mma", "sync aligned m16n8k8 row col", "f32.bf16.bf16.f32", 0, "PTX_MMA_BF16_8", NULL },
+	{ "mma", "sync aligned m16n8k16 row col", "f32.bf16.bf16.f32", 0, "PTX_MMA_BF16_16", NULL },
+	{ "mma", "sync aligned m16n8k4 row col", "f32.tf32.tf32.f32", 0, "PTX_MMA_TF32_4", NULL },
+	{ "mma", "sync aligned m16n8k8 row col", "f32.tf32.tf32.f32", 0, "PTX_MMA_TF32_8", NULL },
+	{ "ldmatrix", "sync aligned m8n8 x1 ?shared", "b16", 0, "PTX_LDMATRIX_1", NULL },
+	{ "ldmatrix", "sync aligned m8n8 x2 ?shared", "b16", 0, "PTX_LDMATRIX_2", NULL },
+	{ "ldmatrix", "sync aligned m8n8 x4 ?shared", "b16", 0, "PTX_LDMATRIX_4", NULL },
+	{ "ldmatrix", "sync aligned m8n8 x1 trans ?shared", "b16", 0, "PTX_LDMATRIX_TRANS_1", NULL },
+	{ "ldmatrix", "sync aligned m8n8 x2 trans ?shared", "b16", 0, "PTX_LDMATRIX_TRANS_2", NULL },
+	{ "ldmatrix", "sync aligned m8n8 x4 trans ?shared", "b16", 0, "PTX_LDMATRIX_TRANS_4", NULL },
 	{ NULL, NULL, NULL, 0, NULL, NULL },
 };
 
 static bool is_barrier(const struct adsm_ptx_instruction *yield)
 {
 	return !adsm_ptx_is_warp_yield(yield) && !adsm_ptx_suspends(yield);
+}
+
+bool adsm_ptx_is_matrix_yield(const struct adsm_ptx_instruction *yield)
+{
+	return adsm_ptx_is(yield, "mma") || adsm_ptx_is(yield, "ldmatrix");
 }
 
 bool adsm_ptx_suspends(const struct adsm_ptx_instruction *yield)
@@ -67,7 +86,7 @@ bool adsm_ptx_yield_defines(const struct adsm_ptx_instruction *yield, uint32_t r
 		return false;
 	if (to->kind == ADSM_PTX_OP_REGISTER)
 		return to->reg == reg;
-	for (uint32_t i = 0; to->kind == ADSM_PTX_OP_PAIR && i < to->n; i++) {
+	for (uint32_t i = 0; (to->kind == ADSM_PTX_OP_PAIR || to->kind == ADSM_PTX_OP_VECTOR) && i < to->n; i++) {
 		if (to->elements[i].kind == ADSM_PTX_OP_REGISTER && to->elements[i].reg == reg)
 			return true;
 	}
@@ -124,6 +143,56 @@ static void give_to_barrier(struct adsm_ptx_writer *writer, const struct adsm_pt
 		adsm_ptx_print(writer, "s->a[t] = 0; ");
 }
 
+/* A register of a part of a matrix. A part that is one register need not be in braces. */
+static const struct adsm_ptx_operand *part(const struct adsm_ptx_operand *operand, uint32_t i)
+{
+	return operand->kind == ADSM_PTX_OP_VECTOR ? &operand->elements[i] : operand;
+}
+
+static uint32_t n_parts(const struct adsm_ptx_operand *operand)
+{
+	return operand->kind == ADSM_PTX_OP_VECTOR ? operand->n : 1;
+}
+
+/* Stores of the registers of a matrix's part to the thread's words. */
+static void give_part(struct adsm_ptx_writer *writer, const struct adsm_ptx_operand *operand, uint32_t n, uint32_t at)
+{
+	if (n_parts(operand) != n)
+		adsm_ptx_refuse(writer, "a part of a matrix has %u registers here, and %u are needed",
+				n_parts(operand), n);
+	for (uint32_t i = 0; i < n; i++) {
+		adsm_ptx_print(writer, "s->matrix[PTX_MATRIX_WORDS * t + %u] = ", at + i);
+		adsm_ptx_read(writer, part(operand, i), ADSM_PTX_b32);
+		adsm_ptx_print(writer, "; ");
+	}
+}
+
+static void give_matrices(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *yield)
+{
+	const struct adsm_ptx_operand *operands = yield->operands;
+	/* The columns of A. A register has 1 of tf32, or 2. */
+	const uint32_t k = adsm_ptx_has(yield, "m16n8k16") ? 16 : adsm_ptx_has(yield, "m16n8k8") ? 8 : 4;
+	const uint32_t each = yield->types[1] == ADSM_PTX_tf32 ? 1 : 2;
+	const uint32_t results = yield->types[0] == ADSM_PTX_f16 ? 2 : 4;
+
+	if (adsm_ptx_is(yield, "mma")) {
+		if (yield->n != 4 || n_parts(&operands[0]) != results)
+			adsm_ptx_refuse(writer, "mma has four operands, and the first one has %u registers", results);
+		give_part(writer, &operands[1], k / each / 2, 0);
+		give_part(writer, &operands[2], k / each / 4, 4);
+		give_part(writer, &operands[3], results, 6);
+	} else {
+		const uint32_t n = adsm_ptx_has(yield, "x4") ? 4 : adsm_ptx_has(yield, "x2") ? 2 : 1;
+
+		if (yield->n != 2 || n_parts(&operands[0]) != n)
+			adsm_ptx_refuse(writer, "ldmatrix has %u registers in braces, and an address", n);
+		adsm_ptx_print(writer, "if (t %% 32 < %u) memcpy(s->matrix + PTX_MATRIX_WORDS * t, ", 8 * n);
+		adsm_ptx_address(writer, &operands[1], yield->space);
+		adsm_ptx_print(writer, ", 16); ");
+	}
+	adsm_ptx_print(writer, "s->mask[t] = ~0u; ");
+}
+
 void adsm_ptx_write_give(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *yield)
 {
 	const struct adsm_ptx_operand *operands = yield->operands;
@@ -132,6 +201,8 @@ void adsm_ptx_write_give(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 	/* The plain form has no arrays for values. */
 	if (adsm_ptx_suspends(yield)) {
 		return;
+	} else if (adsm_ptx_is_matrix_yield(yield)) {
+		give_matrices(writer, yield);
 	} else if (adsm_ptx_is_plain_barrier(yield)) {
 		adsm_ptx_print(writer, "PTX_GIVE_PLAIN ");
 	} else if (is_barrier(yield)) {
@@ -176,6 +247,17 @@ void adsm_ptx_write_take(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 	writer->instruction = yield;
 	if (adsm_ptx_suspends(yield) || (is_barrier(yield) ? !is_reduction(yield) : adsm_ptx_has(yield, "warp")))
 		return;
+	if (adsm_ptx_is_matrix_yield(yield)) {
+		for (uint32_t i = 0; i < n_parts(to); i++) {
+			if (part(to, i)->kind == ADSM_PTX_OP_SINK)
+				continue;
+			adsm_ptx_begin(writer, part(to, i), ADSM_PTX_b32);
+			adsm_ptx_print(writer, "s->matrix[PTX_MATRIX_WORDS * t + %u]", i);
+			adsm_ptx_end(writer, part(to, i), ADSM_PTX_b32);
+			adsm_ptx_print(writer, " ");
+		}
+		return;
+	}
 	if (is_barrier(yield) ? !adsm_ptx_has(yield, "popc") :
 	    adsm_ptx_is(yield, "vote") && !adsm_ptx_has(yield, "ballot"))
 		type = ADSM_PTX_pred;

@@ -6,6 +6,8 @@
 
 /* Is it barrier 0 of all threads, without a value? */
 bool adsm_ptx_is_plain_barrier(const struct adsm_ptx_instruction *yield);
+/* Do the threads of a warp exchange matrices there? */
+bool adsm_ptx_is_matrix_yield(const struct adsm_ptx_instruction *yield);
 /* May the block be left there, so that other blocks run? It is resumed later. */
 bool adsm_ptx_suspends(const struct adsm_ptx_instruction *yield);
 /* Is a register what the yield gives to the thread? If its guard does not hold, the thread does not yield. */

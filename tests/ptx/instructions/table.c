@@ -32,6 +32,8 @@ static const char *const alternatives[] = {
 	" volatile weak ",
 	" any all uni ",
 	" up down bfly idx ",
+	" m16n8k4 m16n8k8 m16n8k16 ",
+	" x1 x2 x4 ",
 	" 1d 2d 3d a1d a2d ",
 	" add exch cas ",
 };

@@ -190,6 +190,12 @@ static void choose_groups(uint32_t *masks, bool *takes_part)
 	}
 }
 
+/* A number with few bits: sums of products of such numbers are exact in any order. */
+static double small(uint64_t random)
+{
+	return (double)(int)(random % 9) - 4;
+}
+
 static uint64_t value_of(char kind)
 {
 	static const uint32_t segments[] = { 31, 0, 0x1f00, 0x181f, 0x1c1f, 0x1e1f, 0x1000, 0x101f, 0x1807,
@@ -203,10 +209,13 @@ static uint64_t value_of(char kind)
 	case 'p': return random & 1;
 	case 'M': return UINT32_MAX;
 	case 'G': return 1;
-	case 'h': return random & 0xbfffbfff;
-	case 'b': return (random & 0x81ff81ff) | 0x3e003e00;
-	case 'f': case 't':
-		return (random & 0x800fe000) | (0x3e000000 + (random >> 32 & 7) * 0x800000);
+	case 'h': return half_round('h', small(random), 0, FE_TONEAREST) |
+			 half_round('h', small(random >> 8), 0, FE_TONEAREST) << 16;
+	case 'b': return half_round('b', small(random), 0, FE_TONEAREST) |
+			 half_round('b', small(random >> 8), 0, FE_TONEAREST) << 16;
+	case 'f': return f32_bits((float)small(random));
+	/* The last bits of a tf32 do not count. */
+	case 't': return f32_bits((float)small(random)) | (random >> 16 & 0x1fff);
 	default: return random;
 	}
 }
@@ -568,6 +577,7 @@ static void add_all(void)
 	add_reductions();
 	add_barriers();
 	add_flow();
+	add_matrices();
 }
 
 const char *threads_text(size_t i)

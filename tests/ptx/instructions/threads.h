@@ -26,7 +26,7 @@ struct thread_form {
 	/*
 	 * "o:b32 m:b32": the kind and the type of each register. Kinds: o: an output, O: an output that is f32. i: any
 	 * integer, n: a small one, v: one of few, c: segments of a warp; h: two f16, b: two bf16, f: f32, t: tf32, with
-	 * few bits.
+	 * small integers.
 	 * m: the lanes that take part together with this one, g: a predicate, whether it takes part; M, G: all do;
 	 * p: any predicate.
 	 */
@@ -39,6 +39,7 @@ struct thread_form {
 struct thread_form *add_thread_form(void (*model)(const struct thread_form *, struct thread_values *),
 				    const char *registers, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void add_matrices(void);
 /* The text of form @i, for the tables; NULL: there are fewer. */
 const char *threads_text(size_t i);
 /* Run all forms, each @rounds times with other values. Returns the number of those that are wrong. */
