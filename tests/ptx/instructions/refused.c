@@ -142,7 +142,7 @@ void refused_print(FILE *out)
 		fprintf(out, "| `%s` | ", name);
 		/* A vertical line ends a cell. */
 		for (const char *at = error ? error : ""; *at; at++)
-			fprintf(out, *at == '|' ? "\\|" : "%c", *at);
+			fprintf(out, "%s%c", *at == '|' ? "\\" : "", *at);
 		fprintf(out, " |\n");
 	}
 }
