@@ -79,6 +79,11 @@ struct adsm_kernel_services {
 	/* malloc() and free() of CUDA C: the memory lives until the device's last module is unloaded. */
 	__UINT64_TYPE__ (*heap_alloc)(__SIZE_TYPE__ size);
 	void (*heap_free)(__UINT64_TYPE__ address);
+	/*
+	 * The kernel cannot continue: ends the device with a sentence, "block (0, 0, 0), thread (1, 0, 0): …". Only for
+	 * modules of CUDA C. Missing in older devices, whose structures are smaller.
+	 */
+	void (*fail)(const char *text);
 };
 
 /* The functions of the device. adsmcc recognizes kernels that may use services by this name. */

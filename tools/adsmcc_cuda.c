@@ -111,6 +111,17 @@ static void add_system_folders(struct list *argv, const struct list *clang)
 	}
 }
 
+/* The last option for debug information, or NULL. */
+static const char *find_debug(const struct list *options)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < options->n; i++)
+		if (starts(options->items[i], "-g"))
+			found = options->items[i];
+	return found;
+}
+
 static struct list clang_command(const struct cuda *cuda, const char *input, const char *output)
 {
 	static const char *const fixed[] = {
@@ -137,9 +148,9 @@ static struct list clang_command(const struct cuda *cuda, const char *input, con
 	for (size_t i = 0; i < cuda->options->n; i++)
 		if (is_for_clang(cuda->options->items[i]))
 			list_add(&argv, cuda->options->items[i]);
-	/* Lines of the source. */
-	if (cuda->explain)
-		list_add(&argv, "-gline-tables-only");
+	/* Lines of the source, which messages name. */
+	if (!find_debug(cuda->options))
+		list_add(&argv, "-gline-directives-only");
 	list_add(&argv, "-isystem");
 	list_add(&argv, cuda->headers);
 	add_system_folders(&argv, &clang);
@@ -178,11 +189,15 @@ static int make_ptx(const struct cuda *cuda, const char *input, const char *outp
 	return 0;
 }
 
-/* What the C compiler gets of the options. Those of a C++ compiler would be errors. */
+/*
+ * What the C compiler gets of the options. Those of a C++ compiler would be errors. Without an option for debug
+ * information there are lines, which messages name.
+ */
 static struct list c_options(const struct list *options)
 {
 	struct list chosen = { 0 };
 
+	list_add(&chosen, "-g1");
 	for (size_t i = 0; i < options->n; i++)
 		if (starts(options->items[i], "-gline"))
 			list_add(&chosen, "-g1");	/* only clang knows line tables by their name */
@@ -194,6 +209,11 @@ static struct list c_options(const struct list *options)
 int compile_cuda(const struct cuda *cuda, const struct tools *tools, const char *input, const char *output)
 {
 	const struct list options = c_options(cuda->options);
+	const char *debug = find_debug(cuda->options), *dot = strrchr(input, '.');
+	const struct adsm_ptx_options translation = {
+		.ptx_name = format_string("%.*s.ptx", (int)(dot - input), input),
+		.source_lines = debug && strcmp(debug, "-g0"),
+	};
 	struct tools own = *tools;
 	struct text ptx;
 	int status = make_ptx(cuda, input, output, &ptx);
@@ -211,7 +231,7 @@ int compile_cuda(const struct cuda *cuda, const struct tools *tools, const char 
 	if (cuda->explain)
 		return explain_ptx(input, &ptx);
 	if (cuda->emit_text)
-		return emit_ptx_text(input, &ptx, output);
+		return emit_ptx_text(&translation, input, &ptx, output);
 	own.options = &options;
-	return compile_ptx(&own, input, &ptx, cuda->only_ptx, output);
+	return compile_ptx(&own, &translation, input, &ptx, cuda->only_ptx, output);
 }

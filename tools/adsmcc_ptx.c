@@ -141,7 +141,8 @@ static int line_of(const struct adsm_ptx_kernel *kernel)
 }
 
 /* Returns an exit status. The module lives until adsmcc ends. In C, its kernels have their names in the module. */
-static int translate_ptx(const char *name, const struct text *ptx, struct adsm_ptx_translation *ret_translation)
+static int translate_ptx(const struct adsm_ptx_options *how, const char *name, const struct text *ptx,
+			 struct adsm_ptx_translation *ret_translation)
 {
 	struct adsm_ptx_module *module;
 	struct adsm_ptx_error error;
@@ -154,7 +155,7 @@ static int translate_ptx(const char *name, const struct text *ptx, struct adsm_p
 		if (is_kernel(module->functions[i]))
 			module->functions[i]->symbol = module_name(module, i);
 	}
-	if (adsm_ptx_translate(module, ret_translation, &error))
+	if (adsm_ptx_translate_with(module, how, ret_translation, &error))
 		die("%s: %s", name, error.text);
 	return 0;
 }
@@ -162,7 +163,7 @@ static int translate_ptx(const char *name, const struct text *ptx, struct adsm_p
 int list_ptx(const char *name, const struct text *ptx)
 {
 	struct adsm_ptx_translation translation;
-	int status = translate_ptx(name, ptx, &translation);
+	int status = translate_ptx(&(struct adsm_ptx_options){ 0 }, name, ptx, &translation);
 
 	for (uint32_t i = 0; !status && i < translation.n_kernels; i++) {
 		const struct adsm_ptx_kernel *kernel = &translation.kernels[i];
@@ -176,11 +177,11 @@ int list_ptx(const char *name, const struct text *ptx)
 	return status;
 }
 
-int emit_ptx_text(const char *name, const struct text *ptx, const char *output)
+int emit_ptx_text(const struct adsm_ptx_options *how, const char *name, const struct text *ptx, const char *output)
 {
 	struct adsm_ptx_translation translation;
 	struct text source = { 0 };
-	int status = translate_ptx(name, ptx, &translation);
+	int status = translate_ptx(how, name, ptx, &translation);
 
 	if (status)
 		return status;
@@ -213,13 +214,14 @@ static void add_entries(struct text *entries, struct text *writes, const char *n
 		die("%s: it has no kernel (__global__) that can be translated", name);
 }
 
-int compile_ptx(const struct tools *tools, const char *name, const struct text *ptx, bool only_ptx, const char *output)
+int compile_ptx(const struct tools *tools, const struct adsm_ptx_options *how, const char *name,
+		const struct text *ptx, bool only_ptx, const char *output)
 {
 	struct adsm_ptx_translation translation;
 	struct text source = { 0 }, entries = { 0 }, writes = { 0 };
 	struct list options = *tools->options;
 
-	if (translate_ptx(name, ptx, &translation))
+	if (translate_ptx(how, name, ptx, &translation))
 		return 1;
 	if (!only_ptx) {
 		text_print(&source, "#include <adsm_kernel.h>\n");

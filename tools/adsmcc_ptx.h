@@ -5,16 +5,18 @@
 #include <stdbool.h>
 
 #include "adsmcc_compile.h"
+#include "ptx/translate.h"
 
 /*
  * Make the module @output of PTX. @name: what errors call the PTX. @only_ptx: the module has no code, and the library
  * compiles its kernels. Kernels that cannot be translated are reported, and left out. If no kernel is left, there is no
  * module. Returns an exit status.
  */
-int compile_ptx(const struct tools *tools, const char *name, const struct text *ptx, bool only_ptx, const char *output);
+int compile_ptx(const struct tools *tools, const struct adsm_ptx_options *how, const char *name,
+		const struct text *ptx, bool only_ptx, const char *output);
 
 /* Print each kernel of PTX: that it can be translated, or why not and where. Returns an exit status. */
 int list_ptx(const char *name, const struct text *ptx);
 
 /* Write the C text of PTX into a file; @output NULL: standard output. Returns an exit status. */
-int emit_ptx_text(const char *name, const struct text *ptx, const char *output);
+int emit_ptx_text(const struct adsm_ptx_options *how, const char *name, const struct text *ptx, const char *output);

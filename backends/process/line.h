@@ -14,7 +14,8 @@ struct adsm_process_line;
  */
 struct adsm_process_line *adsm_process_line_begin(const void *image, size_t size, uint64_t address);
 /*
- * Wait a few seconds at most for the end of the search: the text is ", at k.c:6", or "" if the line is not known.
+ * Wait a few seconds at most for the end of the search: the text is ", at k.c:6", or "" if the line is not known. For
+ * CUDA C it is ", at k.cu:6 (line 47 of the PTX)".
  * @line: NULL has no effect.
  */
 void adsm_process_line_end(struct adsm_process_line *line, char *ret_text, size_t size);

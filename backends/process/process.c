@@ -283,6 +283,26 @@ static void describe_place(struct adsm_process_device *device, char *ret_text, s
 		adsm_format(ret_text, size, ", at 0x%lx of its module", (unsigned long)crash->offset);
 }
 
+/* Write lost_text after a crash in a kernel. */
+static void describe_crash(struct adsm_process_device *device, const char *kernel)
+{
+	const struct adsm_process_crash *crash = &device->shared->crash;
+	char how[ADSM_PROCESS_TEXT], block[64] = "";
+
+	if (crash->is_said) {
+		adsm_format(device->lost_text, ADSM_PROCESS_TEXT, "%s: kernel '%s', %s%s", device->title, kernel,
+			    crash->why, crash->place);
+		return;
+	}
+	describe_place(device, how, sizeof(how));
+	if (crash->has_block)
+		adsm_format(block, sizeof(block), ", in block (%u, %u, %u)", crash->block[0], crash->block[1],
+			    crash->block[2]);
+	adsm_format(device->lost_text, ADSM_PROCESS_TEXT, "%s: kernel '%s' crashed with SIG%s at address %p%s%s%s%s",
+		    device->title, kernel, sigabbrev_np((int)atomic_load(&crash->signal)), (void *)crash->address,
+		    crash->place, crash->why, block, how);
+}
+
 /* Write lost_text: all that is known of the end of the process. */
 static void describe_loss(struct adsm_process_device *device)
 {
@@ -296,10 +316,7 @@ static void describe_loss(struct adsm_process_device *device)
 	int n;
 
 	if (number && !crash->sent && crash->in_kernel) {
-		describe_place(device, how, sizeof(how));
-		adsm_format(device->lost_text, ADSM_PROCESS_TEXT,
-			    "%s: kernel '%s' crashed with SIG%s at address %p%s%s%s", device->title, kernel,
-			    sigabbrev_np((int)number), (void *)crash->address, crash->place, crash->why, how);
+		describe_crash(device, kernel);
 		return;
 	}
 	if (*said) {

@@ -159,8 +159,10 @@ struct adsm_process_crash {		/* why the device ended, written by its signal hand
 	uint32_t module;		/* index + 1 of the module that crashed; 0: unknown */
 	uint64_t offset;		/* address of the instruction in the module's file */
 	uint64_t address;
+	uint32_t has_block, block[3];	/* the block of the grid that crashed, if it is known */
+	uint32_t is_said;		/* why is what the kernel itself reports: "block (…), thread (…): …" */
 	char place[96];			/* where, if the device consists of several processes: " on node 2 (host)" */
-	char why[320];			/* an explanation, mostly "": ": a load of …" */
+	char why[448];			/* an explanation, mostly "": ": a load of …" */
 };
 
 struct adsm_process_end {		/* why the device ends, reported by the code that ends it */

@@ -9,7 +9,7 @@
 #include "cuda_runtime.h"
 
 /* Function and type names in the group's classes are those of CUDA's manual. */
-#define ADSM_CUDA_MEMBER __device__ __inline__ __attribute__((always_inline))
+#define ADSM_CUDA_MEMBER __device__ __inline__ __attribute__((always_inline, nodebug))
 
 namespace adsm_cuda {
 

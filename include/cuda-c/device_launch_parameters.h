@@ -8,7 +8,7 @@
 /* A variable whose fields are special registers of the device. It has no memory. */
 #define ADSM_CUDA_FIELD(field, reg) \
 	__declspec(property(get = adsm_get_##field)) unsigned int field; \
-	static __inline__ __attribute__((device, always_inline)) unsigned int adsm_get_##field(void) \
+	static __inline__ __attribute__((device, always_inline, nodebug)) unsigned int adsm_get_##field(void) \
 	{ \
 		return __nvvm_read_ptx_sreg_##reg##_##field(); \
 	}

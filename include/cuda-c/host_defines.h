@@ -39,12 +39,15 @@
 #define __noinline__ __attribute__((noinline))
 #endif
 
-/* A function of these headers: for kernels, for kernels and the CPU, for the CPU. A test compiles all of them. */
+/*
+ * A function of these headers: for kernels, for kernels and the CPU, for the CPU. A test compiles all of them. For
+ * debuggers and messages it is a part of the line that calls it (nodebug).
+ */
 #ifndef ADSM_CUDA_DEVICE
-#define ADSM_CUDA_DEVICE static __inline__ __attribute__((device, always_inline, nothrow, unused))
-#define ADSM_CUDA_BOTH static __inline__ __attribute__((host, device, always_inline, nothrow, unused))
+#define ADSM_CUDA_DEVICE static __inline__ __attribute__((device, always_inline, nothrow, unused, nodebug))
+#define ADSM_CUDA_BOTH static __inline__ __attribute__((host, device, always_inline, nothrow, unused, nodebug))
 #endif
-#define ADSM_CUDA_BOTH_MEMBER __inline__ __attribute__((host, device, always_inline, nothrow))
+#define ADSM_CUDA_BOTH_MEMBER __inline__ __attribute__((host, device, always_inline, nothrow, nodebug))
 #define ADSM_CUDA_HOST static __inline__ __attribute__((host, always_inline, unused))
 
 /* A statement for kernels, and one for the CPU. */

@@ -96,6 +96,8 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 	/* What is not supported is refused here. */
 	if (block->by && !adsm_ptx_suspends(block->by))
 		adsm_ptx_find_form(writer, block->by);
+	if (block->by)
+		adsm_ptx_write_line(writer, block->by);
 	adsm_ptx_print(writer, "\t\t");
 	/* The branch that does not end the thread is the one that is taken. */
 	if (writer->linear && adsm_ptx_bit(writer->linear->decided, index))
@@ -132,10 +134,12 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 		write_yield(kernel, block, kernel->regions.region_of ? kernel->regions.region_of[index] : 0, from);
 		break;
 	}
-	if (guarded && block->next[block->n_next - 1] != following)
+	if (guarded && block->next[block->n_next - 1] != following) {
+		adsm_ptx_write_line(writer, block->by);
 		adsm_ptx_print(writer, "\t\tgoto B%u;\n", block->next[block->n_next - 1]);
-	else
+	} else {
 		adsm_ptx_print(writer, "\n");
+	}
 }
 
 /* Write blocks, in their order. @set: which ones; NULL: all that control can reach. */
@@ -157,10 +161,13 @@ void adsm_ptx_write_blocks(struct adsm_ptx_body *kernel, const uint64_t *set, ui
 			adsm_ptx_print(writer, "\t\tgoto B%u;\n", start);
 		first = false;
 		adsm_ptx_print(writer, "\tB%u:;\n", i);
-		for (uint32_t j = 0; j < block->n; j++)
+		for (uint32_t j = 0; j < block->n; j++) {
+			adsm_ptx_write_line(writer, &kernel->function->instructions[block->first + j]);
 			write_statement(writer, &kernel->function->instructions[block->first + j]);
+		}
 		write_end(kernel, i, from, following);
 	}
+	adsm_ptx_write_no_line(writer);
 }
 
 /* Which registers do blocks name? */

@@ -245,7 +245,9 @@ static void write_indirect(struct adsm_ptx_writer *writer, const struct adsm_ptx
 		print_call(writer, instruction, i);
 		adsm_ptx_print(writer, " break;");
 	}
-	adsm_ptx_print(writer, " default: k->trap(k, t, %uu); }", (uint32_t)instruction->line);
+	adsm_ptx_print(writer, " default: k->trap(k, t, ");
+	adsm_ptx_print_place(writer, instruction);
+	adsm_ptx_print(writer, "); }");
 	end_call(writer, instruction, prototype);
 }
 

@@ -88,7 +88,9 @@ static void write_nothing(struct adsm_ptx_writer *writer, const struct adsm_ptx_
 
 static void write_trap(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
-	adsm_ptx_print(writer, "k->trap(k, t, %uu);", (uint32_t)instruction->line);
+	adsm_ptx_print(writer, "k->trap(k, t, ");
+	adsm_ptx_print_place(writer, instruction);
+	adsm_ptx_print(writer, ");");
 }
 
 #define SPACES "global|shared|local|const|param"

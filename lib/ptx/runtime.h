@@ -33,7 +33,7 @@ struct ptx_block {
 	void (*release)(const struct ptx_block *block, void *memory);
 	void (*fail)(const struct ptx_block *block, uint32_t thread, const char *message, const char *file,
 		     uint32_t line, const char *function);
-	void (*trap)(const struct ptx_block *block, uint32_t thread, uint32_t line);
+	void (*trap)(const struct ptx_block *block, uint32_t thread, const char *place);
 };
 
 /* A pointer to a function: its index in the module, plus 1. Addresses differ between the nodes of a cluster. */

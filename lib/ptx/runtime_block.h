@@ -77,7 +77,7 @@ enum { PTX_PLAIN, PTX_EVEN, PTX_GENERAL, PTX_MATRICES };
 struct ptx_yield {
 	uint8_t kind;			/* PTX_WARP and so on */
 	uint8_t operation;		/* PTX_SHFL_UP and so on */
-	uint32_t line;			/* in the PTX */
+	const char *place;		/* "k.cu:11 (line 47 of the PTX)" */
 };
 
 enum {
@@ -424,21 +424,50 @@ static int ptx_barriers(struct ptx_threads *threads, const struct ptx_yield *yie
 	return opened ? 1 : alive ? -1 : 0;
 }
 
-/* No thread can run, and no barrier is complete: say which thread waits where. */
-static void ptx_stuck(const struct ptx_block *k, const struct ptx_threads *s, const struct ptx_yield *yields)
+/*
+ * Threads wait at a barrier that the others do not reach: report which ones. @first: one that waits. @text: gets the
+ * sentence.
+ */
+static void ptx_say_missing(const struct ptx_block *k, const struct ptx_threads *s, const struct ptx_yield *yields,
+			    uint32_t first, char *text, size_t size)
 {
-	char what[256];
-	uint32_t waits = 0, first = 0;
+	const uint32_t *dim = k->block->block;
+	uint32_t waits = 0, other = s->n;
+	int used;
 
 	for (uint32_t i = s->n; i-- > 0;) {
-		if (s->place[i] == PTX_LEFT)
-			continue;
-		waits++;
-		first = i;
+		if (s->place[i] == s->place[first])
+			waits++;
+		else
+			other = i;
 	}
-	snprintf(what, sizeof(what), "%u of %u threads wait at barriers that the others do not reach; this thread "
-		 "waits at line %u of the PTX", waits, s->n, yields[s->place[first]].line);
-	ptx_report(k, first, what);
+	used = snprintf(text, size, "%u of %u threads wait at the %s at %s; ", waits, s->n,
+			yields[s->place[first]].kind == PTX_GRID ? "grid.sync()" : "barrier",
+			yields[s->place[first]].place);
+	if (used < 0 || (size_t)used >= size)
+		return;
+	text += used;
+	size -= (size_t)used;
+	if (other == s->n)
+		snprintf(text, size, "it needs %u threads", s->c[first]);
+	else if (s->place[other] == PTX_LEFT)
+		snprintf(text, size, "thread (%u, %u, %u) has ended", other % dim[0], other / dim[0] % dim[1],
+			 other / dim[0] / dim[1]);
+	else
+		snprintf(text, size, "thread (%u, %u, %u) waits at %s", other % dim[0], other / dim[0] % dim[1],
+			 other / dim[0] / dim[1], yields[s->place[other]].place);
+}
+
+/* No thread can run, and no barrier is complete. */
+static void ptx_stuck(const struct ptx_block *k, const struct ptx_threads *s, const struct ptx_yield *yields)
+{
+	char text[1024];
+	uint32_t first = 0;
+
+	while (s->place[first] == PTX_LEFT)
+		first++;
+	ptx_say_missing(k, s, yields, first, text, sizeof(text));
+	ptx_report(k, first, text);
 }
 
 /* How the block goes on if no thread can run: PTX_AT_GRID, PTX_SPINS; PTX_ENDED: threads wait for ever. */

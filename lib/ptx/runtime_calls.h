@@ -84,15 +84,7 @@ static void ptx_release(const struct ptx_block *block, void *memory)
 		adsm_services_heap_free((uint64_t)(uintptr_t)memory);
 }
 
-static void ptx_place_of(const struct ptx_block *block, uint32_t thread, char *text, size_t size)
-{
-	const uint32_t *dim = block->block->block, *index = block->block->index;
-
-	snprintf(text, size, "kernel %s, block (%u, %u, %u), thread (%u, %u, %u)", block->name, index[0], index[1],
-		 index[2], thread % dim[0], thread / dim[0] % dim[1], thread / dim[0] / dim[1]);
-}
-
-/* The kernel cannot continue. What happened has been printed. */
+/* The kernel cannot continue. Why has been printed. */
 static void ptx_end_badly(void) __attribute__((noreturn));
 static void ptx_end_badly(void)
 {
@@ -102,10 +94,15 @@ static void ptx_end_badly(void)
 static void ptx_report(const struct ptx_block *block, uint32_t thread, const char *what) __attribute__((noreturn));
 static void ptx_report(const struct ptx_block *block, uint32_t thread, const char *what)
 {
-	char place[512];
+	const uint32_t *dim = block->block->block, *index = block->block->index;
+	const struct adsm_kernel_services *services = &adsm_services_here;
+	char text[1200];
 
-	ptx_place_of(block, thread, place, sizeof(place));
-	fprintf(stderr, "adsm: %s: %s\n", place, what);
+	snprintf(text, sizeof(text), "block (%u, %u, %u), thread (%u, %u, %u): %s", index[0], index[1], index[2],
+		 thread % dim[0], thread / dim[0] % dim[1], thread / dim[0] / dim[1], what);
+	if (services && services->size >= sizeof(*services))
+		services->fail(text);
+	fprintf(stderr, "adsm: kernel %s, %s\n", block->name, text);
 	ptx_end_badly();
 }
 
@@ -119,10 +116,10 @@ static void ptx_fail(const struct ptx_block *block, uint32_t thread, const char 
 	ptx_report(block, thread, what);
 }
 
-static void ptx_trap(const struct ptx_block *block, uint32_t thread, uint32_t line)
+static void ptx_trap(const struct ptx_block *block, uint32_t thread, const char *place)
 {
-	char what[64];
+	char what[512];
 
-	snprintf(what, sizeof(what), "trap at line %u of the PTX", line);
+	snprintf(what, sizeof(what), "trap at %s", place);
 	ptx_report(block, thread, what);
 }

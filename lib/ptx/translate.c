@@ -212,6 +212,7 @@ static void write_one(struct translation *translation, const struct adsm_ptx_fun
 	name_frame(translation, function, &frame);
 	writer->function = function;
 	writer->instruction = NULL;
+	writer->line_file = NULL;
 	writer->error = &translation->errors[function->index];
 	if (!setjmp(writer->refused)) {
 		if (function->is_entry)
@@ -428,9 +429,19 @@ static bool functions_exit(const struct adsm_ptx_module *module)
 int adsm_ptx_translate(struct adsm_ptx_module *module, struct adsm_ptx_translation *ret_translation,
 		       struct adsm_ptx_error *ret_error)
 {
+	return adsm_ptx_translate_with(module, &(struct adsm_ptx_options){ 0 }, ret_translation, ret_error);
+}
+
+int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_ptx_options *options,
+			    struct adsm_ptx_translation *ret_translation, struct adsm_ptx_error *ret_error)
+{
 	int error = adsm_ptx_inline(module);
 	struct translation translation = {
-		.writer = { .module = module, .shared_offset = shared_offset, .local_offset = local_offset },
+		.writer = {
+			.module = module, .shared_offset = shared_offset, .local_offset = local_offset,
+			.ptx_name = options->ptx_name ? options->ptx_name : "kernels.ptx",
+			.source_lines = options->source_lines,
+		},
 		.module = module,
 		.n_shared = number(module),
 		.errors = calloc(module->n_functions + 1, sizeof(*translation.errors)),

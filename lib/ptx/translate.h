@@ -30,6 +30,13 @@ struct adsm_ptx_translation {
 	struct adsm_ptx_kernel *kernels;
 };
 
+/* How to translate. All 0: as adsm_ptx_translate() does. */
+struct adsm_ptx_options {
+	const char *ptx_name;		/* the file of the PTX in debug information; NULL: "kernels.ptx" */
+	/* The lines of the C text are those of the source, by .loc. Else they are those of the PTX. */
+	bool source_lines;
+};
+
 /*
  * Translate a module. A kernel that cannot be translated is refused, and the others still work. Returns 0; -ENOMEM; or
  * -ENOEXEC if the whole module cannot be translated. ret_error then says why. The module must live as long as the
@@ -37,4 +44,6 @@ struct adsm_ptx_translation {
  */
 int adsm_ptx_translate(struct adsm_ptx_module *module, struct adsm_ptx_translation *ret_translation,
 		       struct adsm_ptx_error *ret_error);
+int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_ptx_options *options,
+			    struct adsm_ptx_translation *ret_translation, struct adsm_ptx_error *ret_error);
 void adsm_ptx_translation_destroy(struct adsm_ptx_translation *translation);

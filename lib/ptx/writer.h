@@ -43,6 +43,12 @@ struct adsm_ptx_writer {
 	/* Some function that is not a kernel has exit: functions return whether the thread has ended. */
 	bool functions_exit;
 	const bool *names_variable;	/* by module variable: does the function name it? */
+	/* Which lines the C text is of, for debuggers and for messages about crashes. Set before translation. */
+	const char *ptx_name;		/* the file of the PTX */
+	bool source_lines;		/* lines of the source by .loc, if the PTX has some; else those of the PTX */
+	/* The last line that was written; line_file NULL: the lines are those of the surroundings. */
+	const char *line_file;
+	int line;
 	/* What the text needs of its surroundings. Set by the instructions. */
 	bool uses_carry, uses_shared, uses_local;
 	/* Set by a kernel: its blocks can be left; it calls grid.sync(). */
@@ -85,6 +91,12 @@ void adsm_ptx_end(struct adsm_ptx_writer *writer, const struct adsm_ptx_operand 
 /* Append the address of a memory operand in a space, as an expression of type char *. */
 void adsm_ptx_address(struct adsm_ptx_writer *writer, const struct adsm_ptx_operand *operand,
 		      enum adsm_ptx_space space);
+
+/* Append a line that says where the text after it is from: an instruction; what surrounds instructions. (lines.c) */
+void adsm_ptx_write_line(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction);
+void adsm_ptx_write_no_line(struct adsm_ptx_writer *writer);
+/* Append a C string that names the place of an instruction: "k.cu:11 (line 47 of the PTX)". */
+void adsm_ptx_print_place(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction);
 
 /*
  * Append the statements of an instruction, without its guard. Control flow (bra, brx, ret, exit) and instructions that

@@ -93,17 +93,24 @@ bool adsm_ptx_yield_defines(const struct adsm_ptx_instruction *yield, uint32_t r
 	return false;
 }
 
+static void write_entry(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *yield, const char *kind,
+			const char *operation)
+{
+	adsm_ptx_print(writer, "\t{ %s, %s, ", kind, operation);
+	adsm_ptx_print_place(writer, yield);
+	adsm_ptx_print(writer, " },\n");
+}
+
 void adsm_ptx_write_yield(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *yield)
 {
 	writer->instruction = yield;
 	if (adsm_ptx_suspends(yield)) {
-		adsm_ptx_print(writer, "\t{ %s, PTX_MEET, %d },\n", adsm_ptx_is_spin(yield) ? "PTX_SPIN" : "PTX_GRID",
-			       yield->line);
+		write_entry(writer, yield, adsm_ptx_is_spin(yield) ? "PTX_SPIN" : "PTX_GRID", "PTX_MEET");
 		return;
 	}
-	adsm_ptx_print(writer, "\t{ %s, %s, %d },\n", is_barrier(yield) ? "PTX_BARRIER" :
-		       adsm_ptx_is(yield, "activemask") ? "PTX_ACTIVE" : "PTX_WARP",
-		       adsm_ptx_find_form(writer, yield)->text, yield->line);
+	write_entry(writer, yield, is_barrier(yield) ? "PTX_BARRIER" :
+		    adsm_ptx_is(yield, "activemask") ? "PTX_ACTIVE" : "PTX_WARP",
+		    adsm_ptx_find_form(writer, yield)->text);
 }
 
 /* A store of an operand to the thread's entry of an array. */

@@ -6,6 +6,7 @@
 #include "backends/process/shared.c"
 
 _Thread_local bool adsm_crash_in_kernel;
+_Thread_local const struct adsm_kernel_block *adsm_crash_block;
 
 static int n_run[3];			/* by launch */
 static _Atomic uint64_t block_ns = WAKE_NS;

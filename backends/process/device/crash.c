@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 _Thread_local bool adsm_crash_in_kernel;
+_Thread_local const struct adsm_kernel_block *adsm_crash_block;
 void (*adsm_crash_place)(char *ret_text, size_t size);
 const char *(*adsm_crash_explain)(int signal, uint64_t address, const char *access);
 bool (*adsm_crash_opener)(uintptr_t address);
@@ -37,6 +38,19 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 {
 	if (why)
 		strncpy(note->why, why, sizeof(note->why) - 1);
+}
+
+static void note_block(struct adsm_process_crash *note)
+{
+	note->has_block = adsm_crash_block != NULL;
+	if (adsm_crash_block)
+		memcpy(note->block, adsm_crash_block->index, sizeof(note->block));
+}
+
+/* Is the address that comes with the signal the one of the instruction? */
+static bool is_at_instruction(int sig, const siginfo_t *info)
+{
+	return (sig == SIGILL || sig == SIGFPE || sig == SIGTRAP) && info->si_code > 0;
 }
 
 static _Noreturn void end_by(struct adsm_process_crash *note, int signal)
@@ -73,13 +87,17 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		if (adsm_crash_explain && note->in_kernel && !note->sent)
 			say_why(note, adsm_crash_explain(sig, note->address, !is_access ? "an access" :
 							 write ? "a store" : "a load"));
-		if (is_access && adsm_crash_locate && note->in_kernel)
+		if (is_at_instruction(sig, info))
+			instruction = (uintptr_t)info->si_addr;
+		if (instruction && adsm_crash_locate && note->in_kernel)
 			note->module = adsm_crash_locate(instruction, &note->offset);
+		if (note->in_kernel)
+			note_block(note);
 	}
 	end_by(note, sig);
 }
 
-void adsm_crash_now(int signal, uint64_t address, const char *why)
+static _Noreturn void end_now(int signal, uint64_t address, const char *why, bool is_said)
 {
 	struct adsm_process_crash *note = crash;
 	sigset_t all;
@@ -90,12 +108,23 @@ void adsm_crash_now(int signal, uint64_t address, const char *why)
 	adsm_crash_alone();
 	if (note) {
 		note->in_kernel = true;
+		note->is_said = is_said;
 		if (adsm_crash_place)
 			adsm_crash_place(note->place, sizeof(note->place));
 		note->address = address;
 		say_why(note, why);
 	}
 	end_by(note, signal);
+}
+
+void adsm_crash_now(int signal, uint64_t address, const char *why)
+{
+	end_now(signal, address, why, false);
+}
+
+void adsm_crash_say(const char *text)
+{
+	end_now(SIGABRT, 0, text, true);
 }
 
 void adsm_crash_start(void)

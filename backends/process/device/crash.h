@@ -2,12 +2,17 @@
 /* crash.h - records for the application how a kernel crashed, or which signal ended the device process. */
 #pragma once
 
+#include "adsm_kernel.h"
 #include "process/shared.h"
 
 /* A thread sets this while it runs blocks. */
 extern _Thread_local bool adsm_crash_in_kernel;
-/* Describes where in a kernel the calling thread crashed: " in worker 3". Called in a signal handler. NULL: no
- * description. */
+/* The block that the thread runs; NULL: not known. */
+extern _Thread_local const struct adsm_kernel_block *adsm_crash_block;
+/*
+ * Describes where in a kernel the calling thread crashed: " in worker 3". Called in a signal handler. NULL: no
+ * description.
+ */
 extern void (*adsm_crash_place)(char *ret_text, size_t size);
 /*
  * Returns what a crash of a kernel means, a text that follows signal and address; NULL: nothing to add.
@@ -29,5 +34,7 @@ void adsm_crash_alone(void);
 void adsm_crash_take(const struct adsm_process_crash *other);
 /* The calling thread runs a kernel that did something forbidden: end as if it had crashed at @address. */
 void adsm_crash_now(int signal, uint64_t address, const char *why) __attribute__((noreturn));
+/* The kernel reports an error after which it cannot continue, "block (0, 0, 0), thread (1, 0, 0): …": end with it. */
+void adsm_crash_say(const char *text) __attribute__((noreturn));
 /* Give the calling thread a stack for the signal handler, because its own stack may have overflowed. */
 void adsm_crash_thread(void);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "crash.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -275,6 +276,11 @@ static void heap_free(uint64_t address)
 	free_in(&heap, address, "malloc()");
 }
 
+static void fail(const char *text)
+{
+	adsm_crash_say(text);
+}
+
 const struct adsm_kernel_services adsm_services_here = {
 	.size = sizeof(adsm_services_here),
 	.service = service,
@@ -285,6 +291,7 @@ const struct adsm_kernel_services adsm_services_here = {
 	.output = output,
 	.heap_alloc = heap_alloc,
 	.heap_free = heap_free,
+	.fail = fail,
 };
 
 /* ---- launches */

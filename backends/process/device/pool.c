@@ -66,6 +66,7 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 
 	adsm_pool_block.launch = launch;
 	adsm_pool_block.leave = leave;
+	adsm_crash_block = &block;
 	adsm_crash_in_kernel = true;
 	if (!_setjmp(leave))
 		while ((adsm_pool_block.number = atomic_fetch_add(&work.next, 1)) < work.end) {
@@ -73,6 +74,7 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 			launch->run(&block, launch->args);
 		}
 	adsm_crash_in_kernel = false;
+	adsm_crash_block = NULL;
 	adsm_pool_block.launch = NULL;
 	adsm_pool_block.leave = NULL;
 	if (adsm_pool_running)
@@ -92,6 +94,7 @@ static uint64_t run_blocks(uint64_t wake_at)
 		return 0;
 	}
 
+	adsm_crash_block = &block;
 	while ((first = atomic_fetch_add(&work.next, work.chunk)) < work.end) {
 		uint64_t last = work.end - first < work.chunk ? work.end : first + work.chunk;
 
@@ -119,6 +122,7 @@ static uint64_t run_blocks(uint64_t wake_at)
 			wake_at = 0;
 		}
 	}
+	adsm_crash_block = NULL;
 	if (launch->ops && n)
 		launch->ops->end(launch);
 	return n;
