@@ -80,10 +80,14 @@ struct adsm_kernel_services {
 	__UINT64_TYPE__ (*heap_alloc)(__SIZE_TYPE__ size);
 	void (*heap_free)(__UINT64_TYPE__ address);
 	/*
-	 * The kernel cannot continue: ends the device with a sentence, "block (0, 0, 0), thread (1, 0, 0): …". Only for
-	 * modules of CUDA C. Missing in older devices, whose structures are smaller.
+	 * Only for modules of CUDA C. Missing in older devices, whose structures are smaller.
+	 * fail: the kernel cannot continue: ends the device with a sentence, "block (0, 0, 0), thread (1, 0, 0): …".
+	 * inside: may the kernel access these bytes? @of: an address in the object that they must be in; 0: any object.
+	 * Returns 0 if not, and where they are: "8 bytes behind the end of …".
 	 */
 	void (*fail)(const char *text);
+	int (*inside)(__UINT64_TYPE__ address, __SIZE_TYPE__ size, __UINT64_TYPE__ of, char *ret_text,
+		      __SIZE_TYPE__ text_size);
 };
 
 /* The functions of the device. adsmcc recognizes kernels that may use services by this name. */

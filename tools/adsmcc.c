@@ -63,6 +63,7 @@ static const char help[] =
 	"                    when it is first used, for the processors of the device\n"
 	"  --list-kernels    of CUDA C: print each kernel, and whether it can be translated or why not, and write\n"
 	"                    nothing\n"
+	"  --check           of CUDA C: check accesses and barriers while kernels run\n"
 	"  --explain         of CUDA C: print what each kernel reads and writes, and where, and write nothing\n"
 	"  -MF FILE          write a rule for make that lists all files that were read\n"
 	"  --version, --help\n";
@@ -111,7 +112,7 @@ struct command {
 	struct list cuda_options;	/* for clang, of CUDA C */
 	struct text defines;
 	struct partition_options partition;
-	bool emit_text, emit_ptx, only_ptx, list_kernels, explain, image, scratchpad;
+	bool emit_text, emit_ptx, only_ptx, list_kernels, explain, check, image, scratchpad;
 };
 
 static void add_define(struct text *defines, const char *macro)
@@ -167,6 +168,8 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->list_kernels = true;
 	} else if (!strcmp(arg, "--explain")) {
 		command->explain = true;
+	} else if (!strcmp(arg, "--check")) {
+		command->check = true;
 	} else if (!strcmp(arg, "--image")) {
 		command->image = true;
 	} else if (!strcmp(arg, "--partition") || starts(arg, "--partition=")) {
@@ -213,10 +216,13 @@ static void complete(struct command *command)
 	if (is_cuda(command->input) || is_ptx(command->input)) {
 		if (command->architecture || command->image || command->scratchpad || command->partition.map)
 			die("--ptx, --scratchpad, --image and --partition are not for CUDA C and PTX");
+		if (command->only_ptx && command->check)
+			die("--ptx-only cannot be combined with --check");
 		return;
 	}
-	if (command->emit_ptx || command->only_ptx || command->list_kernels || command->explain || command->standard)
-		die("--emit-ptx, --ptx-only, --list-kernels, --explain and -std are for CUDA C (FILE.cu)");
+	if (command->emit_ptx || command->only_ptx || command->list_kernels || command->explain || command->check ||
+	    command->standard)
+		die("--emit-ptx, --ptx-only, --list-kernels, --explain, --check and -std are for CUDA C (FILE.cu)");
 	if (command->partition.map && !command->image && !command->scratchpad)
 		die("--partition needs --image or --scratchpad");
 	if (command->image && (command->architecture || command->emit_text))
@@ -243,7 +249,7 @@ static int make_cuda(const struct command *command)
 		.headers = find_header("include/adsm", "cuda-c"), .options = &command->cuda_options,
 		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx,
 		.only_ptx = command->only_ptx, .emit_text = command->emit_text,
-		.list_kernels = command->list_kernels, .explain = command->explain,
+		.list_kernels = command->list_kernels, .explain = command->explain, .check = command->check,
 	}, &(struct tools){ .compiler = command->compiler, .options = &command->options }, command->input,
 		command->output);
 }

@@ -111,18 +111,18 @@ static void add_system_folders(struct list *argv, const struct list *clang)
 	}
 }
 
-/* The last option for debug information, or NULL. */
-static const char *find_debug(const struct list *options)
+/* The last option that starts so, or NULL. */
+static const char *find_last(const struct list *options, const char *start)
 {
 	const char *found = NULL;
 
 	for (size_t i = 0; i < options->n; i++)
-		if (starts(options->items[i], "-g"))
+		if (starts(options->items[i], start))
 			found = options->items[i];
 	return found;
 }
 
-static struct list clang_command(const struct cuda *cuda, const char *input, const char *output)
+static struct list clang_command(const struct cuda *cuda, const char *input, const char *output, bool is_exact)
 {
 	static const char *const fixed[] = {
 		/* For devices only, and without CUDA's toolkit, which clang does not look for. */
@@ -149,8 +149,11 @@ static struct list clang_command(const struct cuda *cuda, const char *input, con
 		if (is_for_clang(cuda->options->items[i]))
 			list_add(&argv, cuda->options->items[i]);
 	/* Lines of the source, which messages name. */
-	if (!find_debug(cuda->options))
+	if (!find_last(cuda->options, "-g"))
 		list_add(&argv, "-gline-directives-only");
+	/* clang's optimizations add reads that the source does not have, and whose values are not used. */
+	if (is_exact)
+		list_add(&argv, "-O0");
 	list_add(&argv, "-isystem");
 	list_add(&argv, cuda->headers);
 	add_system_folders(&argv, &clang);
@@ -169,8 +172,11 @@ static struct list clang_command(const struct cuda *cuda, const char *input, con
 	return argv;
 }
 
-/* The PTX of a source, by clang; or the file itself. Returns an exit status. */
-static int make_ptx(const struct cuda *cuda, const char *input, const char *output, struct text *ret_ptx)
+/*
+ * The PTX of a source, by clang; or the file itself. @is_exact: it does no more than the source says. Returns an exit
+ * status.
+ */
+static int make_ptx(const struct cuda *cuda, const char *input, const char *output, bool is_exact, struct text *ret_ptx)
 {
 	const struct text nothing = { "", 0, 0 };
 	struct list argv;
@@ -178,7 +184,7 @@ static int make_ptx(const struct cuda *cuda, const char *input, const char *outp
 	if (is_cuda(input)) {
 		if (access(input, R_OK))
 			die("%s: %s", input, strerror(errno));
-		argv = clang_command(cuda, input, output);
+		argv = clang_command(cuda, input, output, is_exact);
 		return run_tool(&argv, &nothing, ret_ptx, CLANG_COMPILER);
 	}
 	if (!read_file(input, ret_ptx))
@@ -193,11 +199,13 @@ static int make_ptx(const struct cuda *cuda, const char *input, const char *outp
  * What the C compiler gets of the options. Those of a C++ compiler would be errors. Without an option for debug
  * information there are lines, which messages name.
  */
-static struct list c_options(const struct list *options)
+static struct list c_options(const struct list *options, bool check)
 {
 	struct list chosen = { 0 };
 
 	list_add(&chosen, "-g1");
+	if (check)
+		list_add(&chosen, "-O1");
 	for (size_t i = 0; i < options->n; i++)
 		if (starts(options->items[i], "-gline"))
 			list_add(&chosen, "-g1");	/* only clang knows line tables by their name */
@@ -208,16 +216,20 @@ static struct list c_options(const struct list *options)
 
 int compile_cuda(const struct cuda *cuda, const struct tools *tools, const char *input, const char *output)
 {
-	const struct list options = c_options(cuda->options);
-	const char *debug = find_debug(cuda->options), *dot = strrchr(input, '.');
+	const struct list options = c_options(cuda->options, cuda->check);
+	const char *debug = find_last(cuda->options, "-g"), *dot = strrchr(input, '.');
 	const struct adsm_ptx_options translation = {
 		.ptx_name = format_string("%.*s.ptx", (int)(dot - input), input),
-		.source_lines = debug && strcmp(debug, "-g0"),
+		.source_lines = debug && strcmp(debug, "-g0"), .check = cuda->check,
 	};
 	struct tools own = *tools;
-	struct text ptx;
-	int status = make_ptx(cuda, input, output, &ptx);
+	const bool is_exact = cuda->check && is_cuda(input) && !find_last(cuda->options, "-O");
+	struct text ptx, optimized;
+	int status = make_ptx(cuda, input, output, is_exact, &ptx);
 
+	/* Optimized code shows what parameters are used for. */
+	if (!status && is_exact)
+		status = make_ptx(cuda, input, output, false, &optimized);
 	if (status)
 		return status;
 	if (!strstr(ptx.bytes, ".entry"))
@@ -233,5 +245,5 @@ int compile_cuda(const struct cuda *cuda, const struct tools *tools, const char 
 	if (cuda->emit_text)
 		return emit_ptx_text(&translation, input, &ptx, output);
 	own.options = &options;
-	return compile_ptx(&own, &translation, input, &ptx, cuda->only_ptx, output);
+	return compile_ptx(&own, &translation, input, &ptx, is_exact ? &optimized : NULL, cuda->only_ptx, output);
 }

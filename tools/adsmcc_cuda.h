@@ -15,6 +15,7 @@ struct cuda {
 	bool emit_text;			/* write the C text of the PTX instead of a module */
 	bool list_kernels;		/* only print what would become of each kernel */
 	bool explain;			/* only print what each kernel does with its parameters */
+	bool check;			/* kernels check their accesses and barriers */
 };
 
 /* By the suffix of its name: is the file CUDA C? Is it PTX? */

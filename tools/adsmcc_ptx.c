@@ -73,6 +73,16 @@ static void add_writes(struct text *lines, const struct adsm_ptx_module *module,
 	adsm_ptx_writes_destroy(&writes);
 }
 
+/* The kernel of that name in another module; the same one if there is none. */
+static const struct adsm_ptx_function *find_kernel(const struct adsm_ptx_module *module,
+						   const struct adsm_ptx_function *kernel)
+{
+	for (uint32_t i = 0; i < module->n_functions; i++)
+		if (module->functions[i]->has_body && !strcmp(module->functions[i]->name, kernel->name))
+			return module->functions[i];
+	return kernel;
+}
+
 static unsigned flags_of(const struct adsm_ptx_kernel *kernel, const struct adsm_ptx_access *access)
 {
 	/* Blocks that run on several nodes of a cluster at the same time must not count on an order of accesses. */
@@ -87,7 +97,7 @@ static unsigned flags_of(const struct adsm_ptx_kernel *kernel, const struct adsm
 static void add_entry(struct text *entries, struct text *writes, const struct adsm_ptx_module *module,
 		      const struct adsm_ptx_kernel *kernel)
 {
-	const struct adsm_ptx_function *function = kernel->function;
+	const struct adsm_ptx_function *function = find_kernel(module, kernel->function);
 	const uint32_t *max = function->max_threads;
 	struct adsm_ptx_access access;
 
@@ -191,9 +201,20 @@ int emit_ptx_text(const struct adsm_ptx_options *how, const char *name, const st
 	return 0;
 }
 
+/* The module that describes the kernels. It lives until adsmcc ends. */
+static const struct adsm_ptx_module *find_description(const struct adsm_ptx_module *module,
+						      const struct text *described)
+{
+	struct adsm_ptx_module *own;
+	struct adsm_ptx_error error;
+
+	return described && !adsm_ptx_parse(described->bytes, described->size, &own, &error) ? own : module;
+}
+
 /* Describe the kernels that can be translated, and warn of the others. */
 static void add_entries(struct text *entries, struct text *writes, const char *name,
-			const struct adsm_ptx_translation *translation, bool only_ptx)
+			const struct adsm_ptx_translation *translation, const struct adsm_ptx_module *description,
+			bool only_ptx)
 {
 	uint32_t n = 0;
 
@@ -207,7 +228,7 @@ static void add_entries(struct text *entries, struct text *writes, const char *n
 				   kernel->function->name, why);
 			continue;
 		}
-		add_entry(entries, writes, translation->module, kernel);
+		add_entry(entries, writes, description, kernel);
 		n++;
 	}
 	if (!n)
@@ -215,7 +236,7 @@ static void add_entries(struct text *entries, struct text *writes, const char *n
 }
 
 int compile_ptx(const struct tools *tools, const struct adsm_ptx_options *how, const char *name,
-		const struct text *ptx, bool only_ptx, const char *output)
+		const struct text *ptx, const struct text *described, bool only_ptx, const char *output)
 {
 	struct adsm_ptx_translation translation;
 	struct text source = { 0 }, entries = { 0 }, writes = { 0 };
@@ -229,7 +250,7 @@ int compile_ptx(const struct tools *tools, const struct adsm_ptx_options *how, c
 						 kernel_header));
 		text_add(&source, translation.text, translation.size);
 	}
-	add_entries(&entries, &writes, name, &translation, only_ptx);
+	add_entries(&entries, &writes, name, &translation, find_description(translation.module, described), only_ptx);
 	add_section(&source, "adsm_entries", &entries);
 	add_section(&source, "adsm_ptx", ptx);
 	if (*translation.symbols)

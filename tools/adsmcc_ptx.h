@@ -11,9 +11,10 @@
  * Make the module @output of PTX. @name: what errors call the PTX. @only_ptx: the module has no code, and the library
  * compiles its kernels. Kernels that cannot be translated are reported, and left out. If no kernel is left, there is no
  * module. Returns an exit status.
+ * @described: PTX of the same kernels that says more exactly what they do with their parameters; NULL: @ptx does.
  */
 int compile_ptx(const struct tools *tools, const struct adsm_ptx_options *how, const char *name,
-		const struct text *ptx, bool only_ptx, const char *output);
+		const struct text *ptx, const struct text *described, bool only_ptx, const char *output);
 
 /* Print each kernel of PTX: that it can be translated, or why not and where. Returns an exit status. */
 int list_ptx(const char *name, const struct text *ptx);

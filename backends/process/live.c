@@ -74,15 +74,17 @@ bool adsm_live_has(const struct adsm_live *live, uint64_t offset)
 	return page < live->n_pages && atomic_load(&live->pages[page / 64]) >> page % 64 & 1;
 }
 
-/* The first page from @page on, or the last page up to @page, whose bit is @on; NONE if there is none. */
-static uint64_t next(const struct adsm_live *live, const _Atomic uint64_t *bits, uint64_t page, bool on)
+/* The first page from @page on and before @end whose bit is @on, or the last one up to @page; NONE if there is none. */
+static uint64_t next(const _Atomic uint64_t *bits, uint64_t page, uint64_t end, bool on)
 {
 	uint64_t word;
 
-	while (page < live->n_pages) {
+	while (page < end) {
 		word = (on ? atomic_load(&bits[page / 64]) : ~atomic_load(&bits[page / 64])) >> page % 64;
-		if (word)
-			return page + (uint64_t)__builtin_ctzll(word);
+		if (word) {
+			page += (uint64_t)__builtin_ctzll(word);
+			return page < end ? page : NONE;
+		}
 		page = (page / 64 + 1) * 64;
 	}
 	return NONE;
@@ -109,7 +111,7 @@ bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_li
 	if (!adsm_live_has(live, offset))
 		return false;
 	before = previous(live->pages, page, false);
-	after = next(live, live->pages, page, false);
+	after = next(live->pages, page, live->n_pages, false);
 	first = before == NONE ? 0 : before + 1;
 	end = after < live->n_pages ? after : live->n_pages;
 	/* The page was live in the check above, but may have been freed meanwhile. */
@@ -124,13 +126,22 @@ bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_li
 static struct adsm_live_range memory_of(const struct adsm_live *live, uint64_t page)
 {
 	const uint64_t first = previous(live->begins, page, true);
-	const uint64_t other = first == NONE ? NONE : next(live, live->begins, first + 1, true);
-	const uint64_t hole = next(live, live->pages, page, false);
+	const uint64_t hole = next(live->pages, page, live->n_pages, false);
+	const uint64_t end_of_live = hole < live->n_pages ? hole : live->n_pages;
+	/* Not beyond: the bits of all memory would take long to search. */
+	const uint64_t other = first == NONE ? NONE : next(live->begins, first + 1, end_of_live, true);
 	const uint64_t begin = first == NONE ? page : first;
-	uint64_t end = hole < live->n_pages ? hole : live->n_pages;
+	const uint64_t end = other < end_of_live ? other : end_of_live;
 
-	end = other < end ? other : end;
 	return (struct adsm_live_range){ begin * ADSM_PAGE_SIZE, (end - begin) * ADSM_PAGE_SIZE };
+}
+
+static void say_distance(struct adsm_live_range object, uint64_t base, uint64_t distance, bool behind, char *ret_text,
+			 size_t size)
+{
+	adsm_format(ret_text, size, "%lu bytes %s the %lu bytes of an object at %p", (unsigned long)distance,
+		    behind ? "behind the end of" : "before", (unsigned long)object.size,
+		    (void *)(uintptr_t)(base + object.offset));
 }
 
 void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address, char *ret_text, size_t size)
@@ -143,14 +154,58 @@ void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address
 	if (page >= live->n_pages || adsm_live_has(live, offset))
 		return;
 	below = previous(live->pages, page, true);
-	above = next(live, live->pages, page, true);
+	above = next(live->pages, page, live->n_pages, true);
 	behind = below == NONE ? NONE : offset - (below + 1) * ADSM_PAGE_SIZE;
 	before = above == NONE ? NONE : above * ADSM_PAGE_SIZE - offset;
 	if (below == NONE && above == NONE)
 		return;
 	range = memory_of(live, behind < before ? below : above);
-	adsm_format(ret_text, size, "%lu bytes %s the %lu bytes of an object at %p",
-		    (unsigned long)(behind < before ? behind : before),
-		    behind < before ? "behind the end of" : "before",
-		    (unsigned long)range.size, (void *)(uintptr_t)(base + range.offset));
+	say_distance(range, base, behind < before ? behind : before, behind < before, ret_text, size);
+}
+
+/* The object that contains an address. Returns false if there is none. */
+static bool find_object(const struct adsm_live *live, uint64_t offset, struct adsm_live_range *ret_range)
+{
+	if (!adsm_live_has(live, offset))
+		return false;
+	*ret_range = memory_of(live, offset / ADSM_PAGE_SIZE);
+	return true;
+}
+
+static bool contains(struct adsm_live_range object, struct adsm_live_range range)
+{
+	return range.size <= object.size && range.offset - object.offset <= object.size - range.size;
+}
+
+bool adsm_live_inside(const struct adsm_live *live, uint64_t base, struct adsm_live_range range, uint64_t of,
+		      char *ret_text, size_t size)
+{
+	struct adsm_live_range own, other;
+	uint64_t end;
+
+	*ret_text = '\0';
+	range.offset -= base;
+	if (!find_object(live, of - base, &own)) {
+		if (range.offset / ADSM_PAGE_SIZE >= live->n_pages)
+			return true;
+		if (find_object(live, range.offset, &own) && contains(own, range))
+			return true;
+		end = range.offset + range.size - 1;
+		adsm_live_say(live, base, base + (adsm_live_has(live, range.offset) ? end : range.offset), ret_text,
+			      size);
+		/* The range is in two objects, or no object is live. */
+		if (!*ret_text)
+			adsm_format(ret_text, size, "at address %p, which is in no object as a whole",
+				    (void *)(uintptr_t)(base + range.offset));
+		return false;
+	}
+	if (contains(own, range) ||
+	    (of - base == own.offset && find_object(live, own.offset - 1, &other) && contains(other, range)))
+		return true;
+	end = own.offset + own.size;
+	if ((int64_t)(range.offset - own.offset) < 0)
+		say_distance(own, base, own.offset - range.offset, false, ret_text, size);
+	else
+		say_distance(own, base, range.offset < end ? 0 : range.offset - end, true, ret_text, size);
+	return false;
 }

@@ -47,3 +47,11 @@ bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_li
 /* Describe the distance of an address from the nearest live memory: "8 bytes behind the end of the 4096 bytes of an
  * object at 0x…". The text is "" if the address is live, or if no memory is live. */
 void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address, char *ret_text, size_t size);
+/*
+ * Are all bytes of a range in one object? Addresses outside of device memory are not known, and count as inside.
+ * @of: 0, or an address in the object that they must be in; one that is in no object counts as 0. The start of an
+ * object also counts as the end of the one before it.
+ * If they are not, the text says where the range is, as that of adsm_live_say().
+ */
+bool adsm_live_inside(const struct adsm_live *live, uint64_t base, struct adsm_live_range range, uint64_t of,
+		      char *ret_text, size_t size);

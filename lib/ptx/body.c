@@ -2,6 +2,7 @@
 /* body.c - see body.h. */
 #include "body.h"
 
+#include "check.h"
 #include "globals.h"
 #include "list.h"
 #include "yields.h"
@@ -44,6 +45,7 @@ static void write_statement(struct adsm_ptx_writer *writer, const struct adsm_pt
 	adsm_ptx_print(writer, "\t\t");
 	write_guard(writer, instruction);
 	adsm_ptx_print(writer, "{ ");
+	adsm_ptx_write_check(writer, instruction);
 	if (writer->linear && adsm_ptx_is_wide(writer->linear, instruction)) {
 		adsm_ptx_print(writer, "if (wide) { ");
 		adsm_ptx_write_wide(writer, writer->linear, instruction);
@@ -336,7 +338,8 @@ void adsm_ptx_find_indices(struct adsm_ptx_body *kernel, const struct adsm_ptx_r
 		adsm_ptx_refuse(kernel->writer, "there is no memory");
 	kernel->linear.offsets = kernel->offsets;
 	kernel->linear.named = kernel->declared;
-	kernel->writer->linear = kernel->linear.n_indices ? &kernel->linear : NULL;
+	/* What is checked is computed as the PTX says. */
+	kernel->writer->linear = kernel->linear.n_indices && !kernel->writer->checks ? &kernel->linear : NULL;
 }
 
 /* The head of the function that runs rows of threads: all of them, or that of y and z, whose thread 0 is first. */

@@ -258,7 +258,8 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 	if (n >= 0xffff)
 		adsm_ptx_refuse(writer, "it has %u barriers and exchanges of values between threads, and 65534 is the "
 				"limit", n - 1);
-	kernel->general = !is_plain(kernel);
+	/* In the general form all barriers are known to the code that checks them. */
+	kernel->general = writer->checks || !is_plain(kernel);
 	is_one = kernel->regions.size > REGIONS_MAX &&
 		 kernel->regions.size > (uint64_t)REGIONS_TIMES * kernel->function->n;
 	kernel->even = !kernel->general && kernel->divergence.is_even && !is_one;

@@ -26,6 +26,9 @@ struct ptx_block {
 	char *const *symbols;		/* the addresses of the module's variables in device memory */
 	size_t N;			/* a multiple of 64 that is not below the number of threads */
 	void *memory;			/* what is freed at the block's end */
+	/* Checks only: the bytes of shared memory without gaps, and for each whether a thread has written it. */
+	uint32_t check_size;
+	uint8_t *written;
 	uint64_t (*nanoseconds)(void);	/* a clock that never goes back */
 	/* What device code may call. @thread is the linear index of the thread in its block. */
 	int (*print)(const struct ptx_block *block, uint32_t thread, const char *format, const char *arguments);

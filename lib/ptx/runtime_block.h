@@ -25,6 +25,11 @@
 #else
 #define PTX_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+#ifdef PTX_CHECK
+#define PTX_LACKS_CHECKS(k) (!(k)->written)
+#else
+#define PTX_LACKS_CHECKS(k) 0
+#endif
 
 /* Is an index within 32 bits? */
 PTX_INLINE int ptx_fits(int64_t index)
@@ -470,6 +475,45 @@ static void ptx_stuck(const struct ptx_block *k, const struct ptx_threads *s, co
 	ptx_report(k, first, text);
 }
 
+#ifdef PTX_CHECK
+/*
+ * A barrier of all threads opens: each must wait at the same one. A thread that has ended waits for none: newer GPUs
+ * permit that, so it is only reported, once.
+ */
+static void ptx_check_barriers(const struct ptx_block *k, const struct ptx_threads *s, const struct ptx_yield *yields)
+{
+	static uint8_t told[256];
+	uint32_t first = s->n, ended = 0, different = 0;
+	struct adsm_kernel_print list[3] = { { ADSM_PRINT_STRING, 0 }, { ADSM_PRINT_STRING, 0 }, { 0, 0 } };
+	char text[1024];
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->place[i] == PTX_LEFT) {
+			ended++;
+			continue;
+		}
+		if (yields[s->place[i]].kind != PTX_BARRIER || s->c[i])
+			return;
+		first = first < s->n ? first : i;
+		if (s->b[i] != s->b[first])
+			return;
+		different += strcmp(yields[s->place[i]].place, yields[s->place[first]].place) != 0;
+	}
+	if (!ended && !different)
+		return;
+	if (first == s->n)
+		return;
+	ptx_say_missing(k, s, yields, first, text, sizeof(text));
+	if (different)
+		ptx_report(k, first, text);
+	if (__atomic_exchange_n(&told[(uintptr_t)yields[s->place[first]].place / 8 % 256], 1, __ATOMIC_RELAXED))
+		return;
+	list[0].value = (uint64_t)(uintptr_t)k->name;
+	list[1].value = (uint64_t)(uintptr_t)text;
+	adsm_services_print("adsm: kernel %s: %s", list);
+}
+#endif
+
 /* How the block goes on if no thread can run: PTX_AT_GRID, PTX_SPINS; PTX_ENDED: threads wait for ever. */
 static int ptx_why(const struct ptx_threads *s, const struct ptx_yield *yields)
 {
@@ -515,6 +559,9 @@ static int ptx_run(const struct ptx_block *k, struct ptx_threads *s, const struc
 					turn(k, s, first, lanes);
 			} while (ptx_meet(s, first, lanes, yields));
 		}
+#ifdef PTX_CHECK
+		ptx_check_barriers(k, s, yields);
+#endif
 		opened = ptx_barriers(s, yields);
 		if (!opened)
 			return PTX_ENDED;
@@ -550,7 +597,11 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 	if (s)
 		size += bytes;
 	k->memory = size > 64 ? malloc(size) : 0;
-	if (size > 64 && !k->memory)
+#ifdef PTX_CHECK
+	k->check_size = (uint32_t)(dynamic ? here + dynamic : shared);
+	k->written = calloc(1, here + dynamic + 1);
+#endif
+	if ((size > 64 && !k->memory) || PTX_LACKS_CHECKS(k))
 		ptx_report(k, 0, "there is not enough memory for the threads of the block");
 	at = k->sh = (char *)(((uintptr_t)k->memory + 63) & ~(uintptr_t)63);
 	if (!s)
@@ -614,6 +665,7 @@ PTX_INLINE uint64_t ptx_dynamic(const void *const *args, int n_params)
 static void ptx_end(struct ptx_block *k)
 {
 	free(k->memory);
+	free(k->written);
 }
 
 static void *ptx_state(size_t size)

@@ -8,6 +8,7 @@
 #include "translate.h"
 
 #include "blocks.h"
+#include "check.h"
 #include "frame.h"
 #include "functions.h"
 #include "globals.h"
@@ -215,6 +216,7 @@ static void write_one(struct translation *translation, const struct adsm_ptx_fun
 	writer->line_file = NULL;
 	writer->error = &translation->errors[function->index];
 	if (!setjmp(writer->refused)) {
+		adsm_ptx_check_start(writer);
 		if (function->is_entry)
 			adsm_ptx_write_kernel(writer, &frame);
 		else
@@ -223,6 +225,7 @@ static void write_one(struct translation *translation, const struct adsm_ptx_fun
 		writer->text.size = size;
 		writer->text.bytes[size] = '\0';
 	}
+	adsm_ptx_check_end(writer);
 	memcpy(writer->refused, outer, sizeof(outer));
 	writer->error = &translation->error;
 	writer->function = NULL;
@@ -302,6 +305,8 @@ static bool uses_services(const struct translation *translation)
 {
 	static const char *const names[] = { "vprintf", "malloc", "free", "__assertfail" };
 
+	if (translation->writer.checks)
+		return true;
 	for (uint32_t i = 0; i < translation->module->n_functions; i++) {
 		for (size_t j = 0; translation->called[i] && j < sizeof(names) / sizeof(*names); j++) {
 			if (!strcmp(translation->module->functions[i]->name, names[j]))
@@ -378,7 +383,7 @@ static void write_module(struct translation *translation, struct adsm_ptx_transl
 {
 	struct adsm_ptx_writer *writer = &translation->writer;
 
-	adsm_ptx_print(writer, "%s", adsm_ptx_runtime_text);
+	adsm_ptx_print(writer, "%s%s", writer->checks ? "#define PTX_CHECK 1\n" : "", adsm_ptx_runtime_text);
 	adsm_ptx_write_constants(writer);
 	write_functions(translation);
 	write_kernels(translation, ret);
@@ -440,7 +445,7 @@ int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_pt
 		.writer = {
 			.module = module, .shared_offset = shared_offset, .local_offset = local_offset,
 			.ptx_name = options->ptx_name ? options->ptx_name : "kernels.ptx",
-			.source_lines = options->source_lines,
+			.source_lines = options->source_lines, .checks = options->check,
 		},
 		.module = module,
 		.n_shared = number(module),

@@ -35,6 +35,7 @@ struct adsm_ptx_options {
 	const char *ptx_name;		/* the file of the PTX in debug information; NULL: "kernels.ptx" */
 	/* The lines of the C text are those of the source, by .loc. Else they are those of the PTX. */
 	bool source_lines;
+	bool check;			/* check accesses and barriers while kernels run */
 };
 
 /*

@@ -49,6 +49,9 @@ struct adsm_ptx_writer {
 	/* The last line that was written; line_file NULL: the lines are those of the surroundings. */
 	const char *line_file;
 	int line;
+	/* Code that checks accesses (check.h). */
+	bool checks;
+	struct adsm_ptx_check *check;	/* of the current kernel; else NULL */
 	/* What the text needs of its surroundings. Set by the instructions. */
 	bool uses_carry, uses_shared, uses_local;
 	/* Set by a kernel: its blocks can be left; it calls grid.sync(). */

@@ -59,6 +59,43 @@ static void check_words(uint64_t page)
 	CHECKF(!strcmp(text, wanted), "'%s', not '%s'", text, wanted);
 }
 
+static int owner_of(uint64_t at)
+{
+	return at < N * PAGE ? owner[at / PAGE] : 0;
+}
+
+static bool is_owned(int by, uint64_t at, uint64_t size)
+{
+	for (uint64_t i = at / PAGE; i <= (at + size - 1) / PAGE; i++) {
+		if (owner_of(i * PAGE) != by)
+			return false;
+	}
+	return true;
+}
+
+/* Ranges around the ends of objects. @of: in the same object, in another one, in none. */
+static void check_inside(uint64_t page)
+{
+	const uint64_t at = page * PAGE + 2 - (uint64_t)rand() % (page ? 5 : 3), size = 1 + (uint64_t)rand() % 3;
+	const uint64_t near = page + (uint64_t)(rand() % 5 - 2), of = near * PAGE + (rand() % 2 ? 0 : 20);
+	const int its = rand() % 4 ? owner_of(of) : 0, before = owner_of(of - 1);
+	bool wanted = its ? is_owned(its, at, size) :
+		      at >= N * PAGE || (owner_of(at) && is_owned(owner_of(at), at, size));
+	uint64_t start = near;
+	char text[160];
+
+	if (its && of % PAGE == 0 && before && before != its)
+		wanted |= is_owned(before, at, size);
+	CHECK_EQ(adsm_live_inside(&live, BASE, (struct adsm_live_range){ BASE + at, size }, its ? BASE + of : 0, text,
+				  sizeof(text)), wanted);
+	CHECK_EQ(*text == 0, wanted);
+	while (its && start && owner[start - 1] == its)
+		start--;
+	if (its && !wanted)
+		CHECKF(strstr(text, at < start * PAGE ? " bytes before the " : " bytes behind the end of the "), "'%s'",
+		       text);
+}
+
 int main(void)
 {
 	void *shared = aligned_alloc(PAGE, adsm_live_bytes(N * PAGE));
@@ -102,6 +139,7 @@ int main(void)
 				continue;
 			check_run(i);
 			check_words(i);
+			check_inside(i);
 		}
 	}
 	CHECK(!adsm_live_has(&live, N * PAGE) && !adsm_live_has(&live, UINT64_MAX));

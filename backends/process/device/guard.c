@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#define LOWEST 65536			/* smaller addresses come from NULL */
+
 static struct adsm_live live;
 static uintptr_t memory;		/* 0: memory is not guarded */
 static size_t memory_size;
@@ -67,6 +69,16 @@ void adsm_guard_say(const struct adsm_live *its, uint64_t base, uint64_t address
 	adsm_live_say(its, base, address, near, sizeof(near));
 	if (*near)
 		adsm_format(ret_text, size, ": %s %s", access, near);
+}
+
+int adsm_guard_inside(uint64_t address, size_t size, uint64_t of, char *ret_text, size_t text_size)
+{
+	if (address < LOWEST) {
+		adsm_format(ret_text, text_size, "at address %p, where no object is", (void *)address);
+		return 0;
+	}
+	return !memory || adsm_live_inside(&live, memory, (struct adsm_live_range){ address, size }, of, ret_text,
+					   text_size);
 }
 
 void adsm_guard_start(struct adsm_live_shared *shared, void *p, size_t size)

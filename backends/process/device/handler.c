@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "crash.h"
+#include "guard.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -292,6 +293,7 @@ const struct adsm_kernel_services adsm_services_here = {
 	.heap_alloc = heap_alloc,
 	.heap_free = heap_free,
 	.fail = fail,
+	.inside = adsm_guard_inside,
 };
 
 /* ---- launches */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where kernels in CUDA C crash, and where a debugger stops: kernel, block, thread, lines of the source and the PTX.
 
-debug.py ADSMCC CALL DEVICE crashes | gdb"""
+debug.py ADSMCC CALL DEVICE crashes | gdb | checks"""
 import ctypes
 import os
 import re
@@ -76,6 +76,40 @@ def check_ptx():
           BEHIND + r", in block \(0, 0, 0\)" + (r", at stray\.ptx:15$" if has_libdw() else " of its module"))
 
 
+def check_checks():
+    """adsmcc --check: what is wrong is found, in which thread; what is right is not reported."""
+    module = make("checks.cu", "--check")
+
+    def found(arguments, thread, *patterns):
+        check(run(module, *arguments.split()), rf"^cpu device 0: kernel '{arguments.split()[0]}', block \(0, 0, 0\), "
+              rf"thread \({thread}, 0, 0\): ", *patterns, r"\(line \d+ of the PTX\)")
+
+    of_object = "the 4096 bytes of an object at 0x[0-9a-f]+, at "
+    unwritten = "shared memory that no thread of the block has written, byte"
+    # The object behind the first one is the second one: the check knows which one the address is made of.
+    found("outside 1 64 p4096 p4096 i1030", 5, f"a store 24 bytes behind the end of {of_object}", r"checks\.cu:7 ")
+    found("outside 1 64 p4096 p4096 i-3", 5, f"a store 12 bytes before {of_object}", r"checks\.cu:7 ")
+    found("called 1 64 p4096 i1030", 7, f"a load 24 bytes behind the end of {of_object}", r"checks\.cu:12 ")
+    found("unwritten 1 64 p4096", 54, f"a load of {unwritten} 36 of 256, at ", r"checks\.cu:27 ")
+    found("counts 1 64 p4096", 0, f"an atomic operation on {unwritten} 0 of 4, at ", r"checks\.cu:34 ")
+    found("beyond 1 64 p4096 s256", 63, "a load 0 bytes behind the end of the 256 bytes of the block's shared memory, "
+          "at ", r"checks\.cu:45 ")
+    found("beyond 1 63 p4096 s256", 62, f"a load of {unwritten} 252 of 256, at ", r"checks\.cu:45 ")
+    found("split 1 64 p4096", 0, r"20 of 64 threads wait at the barrier at checks\.cu:51 \(line \d+ of the PTX\); "
+          r"thread \(20, 0, 0\) waits at checks\.cu:53 ")
+    for arguments in ["copies 1 64 p4096", "adds 2 64 p4096 i9", "outside 2 64 p4096 p4096 i9",
+                      "leaves 1 64 p4096 i64"]:
+        check(run(module, *arguments.split()), "^ok$")
+    # A thread that has ended is no error.
+    done = subprocess.run([call, module, "leaves", "1", "64", "p4096", "i40"], encoding="utf-8", stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env={**os.environ, "ADSM_BACKEND": "cpu"}, check=False, timeout=120)
+    check(done.stdout.strip(), "^ok$")
+    check(done.stderr, r"adsm: kernel _Z6leavesPii: 40 of 64 threads wait at the barrier at checks\.cu:61 "
+          r"\(line \d+ of the PTX\); thread \(40, 0, 0\) has ended\n")
+    module = make("checks.cu")
+    check(run(module, "outside", "1", "64", "p4096", "p4096", "i1030"), "^ok$")
+
+
 COMMANDS = """
 set startup-with-shell off
 set confirm off
@@ -119,6 +153,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     if sys.argv[4] == "gdb":
         check_gdb()
+    elif sys.argv[4] == "checks":
+        check_checks()
     else:
         check_crashes()
         check_crashes("-g")
