@@ -64,6 +64,8 @@ static const char help[] =
 	"  --list-kernels    of CUDA C: print each kernel, and whether it can be translated or why not, and write\n"
 	"                    nothing\n"
 	"  --check           of CUDA C: check accesses and barriers while kernels run\n"
+	"  --lockstep        of CUDA C: threads of a warp access memory together, for programs that count on that\n"
+	"                    without __syncwarp(); also if $ADSM_PTX_LOCKSTEP is 1\n"
 	"  --explain         of CUDA C: print what each kernel reads and writes, and where, and write nothing\n"
 	"  -MF FILE          write a rule for make that lists all files that were read\n"
 	"  --version, --help\n";
@@ -112,7 +114,7 @@ struct command {
 	struct list cuda_options;	/* for clang, of CUDA C */
 	struct text defines;
 	struct partition_options partition;
-	bool emit_text, emit_ptx, only_ptx, list_kernels, explain, check, image, scratchpad;
+	bool emit_text, emit_ptx, only_ptx, list_kernels, explain, check, lockstep, image, scratchpad;
 };
 
 static void add_define(struct text *defines, const char *macro)
@@ -170,6 +172,8 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->explain = true;
 	} else if (!strcmp(arg, "--check")) {
 		command->check = true;
+	} else if (!strcmp(arg, "--lockstep")) {
+		command->lockstep = true;
 	} else if (!strcmp(arg, "--image")) {
 		command->image = true;
 	} else if (!strcmp(arg, "--partition") || starts(arg, "--partition=")) {
@@ -216,13 +220,14 @@ static void complete(struct command *command)
 	if (is_cuda(command->input) || is_ptx(command->input)) {
 		if (command->architecture || command->image || command->scratchpad || command->partition.map)
 			die("--ptx, --scratchpad, --image and --partition are not for CUDA C and PTX");
-		if (command->only_ptx && command->check)
-			die("--ptx-only cannot be combined with --check");
+		if (command->only_ptx && (command->check || command->lockstep))
+			die("--ptx-only cannot be combined with --check or --lockstep (see ADSM_PTX_LOCKSTEP)");
 		return;
 	}
 	if (command->emit_ptx || command->only_ptx || command->list_kernels || command->explain || command->check ||
-	    command->standard)
-		die("--emit-ptx, --ptx-only, --list-kernels, --explain, --check and -std are for CUDA C (FILE.cu)");
+	    command->lockstep || command->standard)
+		die("--emit-ptx, --ptx-only, --list-kernels, --explain, --check, --lockstep and -std are for CUDA C "
+		    "(FILE.cu)");
 	if (command->partition.map && !command->image && !command->scratchpad)
 		die("--partition needs --image or --scratchpad");
 	if (command->image && (command->architecture || command->emit_text))
@@ -241,6 +246,13 @@ static void complete(struct command *command)
 		die("--ptx needs nvcc: %s: %s (choose one with --nvcc or NVCC)", nvcc, strerror(errno));
 }
 
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && !strcmp(value, "1");
+}
+
 /* Make the module of CUDA C, or of PTX. */
 static int make_cuda(const struct command *command)
 {
@@ -250,6 +262,7 @@ static int make_cuda(const struct command *command)
 		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx,
 		.only_ptx = command->only_ptx, .emit_text = command->emit_text,
 		.list_kernels = command->list_kernels, .explain = command->explain, .check = command->check,
+		.lockstep = command->lockstep || is_set("ADSM_PTX_LOCKSTEP"),
 	}, &(struct tools){ .compiler = command->compiler, .options = &command->options }, command->input,
 		command->output);
 }

@@ -221,6 +221,7 @@ int compile_cuda(const struct cuda *cuda, const struct tools *tools, const char 
 	const struct adsm_ptx_options translation = {
 		.ptx_name = format_string("%.*s.ptx", (int)(dot - input), input),
 		.source_lines = debug && strcmp(debug, "-g0"), .check = cuda->check,
+		.lockstep = cuda->lockstep,
 	};
 	struct tools own = *tools;
 	const bool is_exact = cuda->check && is_cuda(input) && !find_last(cuda->options, "-O");

@@ -16,6 +16,7 @@ struct cuda {
 	bool list_kernels;		/* only print what would become of each kernel */
 	bool explain;			/* only print what each kernel does with its parameters */
 	bool check;			/* kernels check their accesses and barriers */
+	bool lockstep;			/* the threads of a warp access memory together */
 };
 
 /* By the suffix of its name: is the file CUDA C? Is it PTX? */

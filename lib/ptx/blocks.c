@@ -28,6 +28,11 @@ bool adsm_ptx_arrives(const struct adsm_ptx_instruction *instruction)
 	return is_any_barrier(instruction) && adsm_ptx_has(instruction, "arrive");
 }
 
+bool adsm_ptx_is_step(const struct adsm_ptx_instruction *instruction)
+{
+	return adsm_ptx_is(instruction, "step");
+}
+
 static bool is_barrier(const struct adsm_ptx_instruction *instruction)
 {
 	return is_any_barrier(instruction) && !adsm_ptx_has(instruction, "arrive");
@@ -36,7 +41,7 @@ static bool is_barrier(const struct adsm_ptx_instruction *instruction)
 bool adsm_ptx_is_warp_yield(const struct adsm_ptx_instruction *instruction)
 {
 	static const char *const opcodes[] = {
-		"shfl", "vote", "match", "redux", "activemask", "elect", "mma", "ldmatrix",
+		"shfl", "vote", "match", "redux", "activemask", "elect", "mma", "ldmatrix", "step",
 	};
 
 	if (is_barrier(instruction))
@@ -88,6 +93,70 @@ static size_t mark_starts(const struct adsm_ptx_function *function, uint64_t *st
 	return edges;
 }
 
+/* ---- lockstep */
+
+/* Is it an access at which the lanes of a warp are in lockstep? */
+static bool is_access(const struct adsm_ptx_instruction *instruction, bool lockstep, bool *ret_writes)
+{
+	const bool loads = adsm_ptx_is(instruction, "ld") && !adsm_ptx_has(instruction, "nc");
+	const enum adsm_ptx_space space = instruction->space;
+
+	*ret_writes = adsm_ptx_is(instruction, "st") || adsm_ptx_is(instruction, "atom") ||
+		adsm_ptx_is(instruction, "red");
+	if (!loads && !*ret_writes)
+		return false;
+	if (!lockstep)
+		return space == ADSM_PTX_SHARED && adsm_ptx_has(instruction, "volatile");
+	return space == ADSM_PTX_SHARED || space == ADSM_PTX_GLOBAL || space == ADSM_PTX_GENERIC;
+}
+
+/*
+ * Mark the accesses that a step precedes: those that write, and those that read what a lane may have written since the
+ * last step. Returns their number.
+ */
+static uint32_t mark_steps(const struct adsm_ptx_function *function, bool lockstep, const uint64_t *starts,
+			   uint64_t *steps)
+{
+	bool changed = true, writes;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < function->n; i++) {
+		if (adsm_ptx_bit(starts, i))
+			changed = true;
+		if (!is_access(&function->instructions[i], lockstep, &writes))
+			continue;
+		if (writes || changed) {
+			adsm_ptx_set_bit(steps, i);
+			n++;
+		}
+		changed = writes;
+	}
+	return n;
+}
+
+/* Blocks begin at all starts, and a block with a step comes before those at @steps. All get their first instruction. */
+static void start_blocks(struct adsm_ptx_blocks *blocks, const uint64_t *starts, const uint64_t *steps)
+{
+	const struct adsm_ptx_function *function = blocks->function;
+	uint32_t b = 0, n = 0;
+
+	for (uint32_t i = 0; i <= function->n; i++) {
+		if (adsm_ptx_bit(steps, i)) {
+			const struct adsm_ptx_instruction *access = &function->instructions[i];
+
+			blocks->steps[n] = (struct adsm_ptx_instruction){
+				.opcode = "step", .line = access->line, .file = access->file,
+				.source_line = access->source_line,
+			};
+			blocks->blocks[b++] = (struct adsm_ptx_block){
+				.first = i, .end = ADSM_PTX_YIELD, .by = &blocks->steps[n++],
+			};
+		}
+		if (adsm_ptx_bit(steps, i) || adsm_ptx_bit(starts, i))
+			blocks->blocks[b++].first = i;
+	}
+}
+
 /*
  * Complete a block that has n instructions, by its last one. @block_at: the index of the block that starts at an
  * instruction. @next: where the block's edges go. Returns where the next block's go.
@@ -99,6 +168,12 @@ static uint32_t *end_block(struct adsm_ptx_block *block, const struct adsm_ptx_f
 	const struct adsm_ptx_instruction *last = block->n ? &function->instructions[after - 1] : NULL;
 
 	block->next = next;
+	if (block->by) {
+		/* A step, before the block of the access. */
+		*next++ = block_at[block->first] + 1;
+		block->n_next = 1;
+		return next;
+	}
 	block->end = ADSM_PTX_GOTO;
 	if (!block->n) {
 		block->end = ADSM_PTX_LEAVE;
@@ -295,32 +370,32 @@ static uint32_t count_back(const struct adsm_ptx_function *function)
 	return n;
 }
 
-int adsm_ptx_blocks_find(const struct adsm_ptx_function *function, struct adsm_ptx_blocks *ret_blocks)
+int adsm_ptx_blocks_find(const struct adsm_ptx_function *function, bool lockstep, struct adsm_ptx_blocks *ret_blocks)
 {
-	uint64_t *starts = calloc(function->n / 64 + 1, sizeof(*starts));
+	const uint32_t n_words = function->n / 64 + 1, n_back = count_back(function);
+	uint64_t *starts = calloc(n_words, 2 * sizeof(*starts)), *steps = starts + n_words;
 	uint32_t *block_at = calloc((size_t)function->n + 1, sizeof(*block_at)), *next, *stack;
 	struct adsm_ptx_blocks blocks = { .function = function, .words = function->n_registers / 64 + 1 };
-	const uint32_t n_back = count_back(function);
+	uint32_t n_steps;
 	size_t edges;
 
 	if (!starts || !block_at)
 		goto fail;
 	edges = mark_starts(function, starts);
+	n_steps = mark_steps(function, lockstep, starts, steps);
 	for (uint32_t i = 0; i <= function->n; i++) {
-		if (adsm_ptx_bit(starts, i))
-			block_at[i] = blocks.n++;
+		block_at[i] = blocks.n;
+		blocks.n += adsm_ptx_bit(steps, i) ? 2 : adsm_ptx_bit(starts, i);
 	}
 	blocks.blocks = calloc((size_t)blocks.n + n_back, sizeof(*blocks.blocks));
 	blocks.spins = calloc((size_t)n_back + 1, sizeof(*blocks.spins));
+	blocks.steps = calloc((size_t)n_steps + 1, sizeof(*blocks.steps));
 	/* Every block may continue at the one after it. */
 	blocks.next = calloc(edges + blocks.n + n_back, sizeof(*blocks.next));
 	blocks.bits = calloc((size_t)(blocks.n + n_back + 1) * blocks.words, 4 * sizeof(*blocks.bits));
-	if (!blocks.blocks || !blocks.spins || !blocks.next || !blocks.bits)
+	if (!blocks.blocks || !blocks.spins || !blocks.steps || !blocks.next || !blocks.bits)
 		goto fail;
-	for (uint32_t i = 0, b = 0; i <= function->n; i++) {
-		if (adsm_ptx_bit(starts, i))
-			blocks.blocks[b++].first = i;
-	}
+	start_blocks(&blocks, starts, steps);
 	next = blocks.next;
 	for (uint32_t b = 0; b < blocks.n; b++) {
 		struct adsm_ptx_block *block = &blocks.blocks[b];
@@ -360,6 +435,7 @@ void adsm_ptx_blocks_destroy(struct adsm_ptx_blocks *blocks)
 {
 	free(blocks->blocks);
 	free(blocks->spins);
+	free(blocks->steps);
 	free(blocks->next);
 	free(blocks->bits);
 	*blocks = (struct adsm_ptx_blocks){ 0 };

@@ -4,8 +4,9 @@
  *
  * A block ends where control may go elsewhere, and at each yield: an instruction at which a thread waits for other
  * threads (bar, shfl, vote, match, redux, activemask, grid.sync() of cooperative groups). A yield is the last
- * instruction of its block. A loop that waits for other threads by reading memory has one more yield,
- * adsm_ptx_is_spin(), in a block of its own before it begins again.
+ * instruction of its block. Two yields are no instructions of the PTX, and are in blocks of their own. A loop that
+ * waits for other threads by reading memory has adsm_ptx_is_spin() before it begins again. Where threads of a warp
+ * count on each other's last access to memory, adsm_ptx_is_step() precedes the next access.
  */
 #pragma once
 
@@ -37,6 +38,7 @@ struct adsm_ptx_blocks {
 	uint32_t words;			/* of each set of bits */
 	uint32_t n_yields;		/* reached ones */
 	struct adsm_ptx_instruction *spins;	/* yields of loops that wait */
+	struct adsm_ptx_instruction *steps;	/* yields of warps in lockstep */
 	uint32_t *next;			/* the memory of what the blocks point to */
 	uint64_t *bits;
 };
@@ -57,8 +59,18 @@ bool adsm_ptx_is_grid_sync(const struct adsm_ptx_instruction *instruction);
 /* Is it the yield of a loop that waits? It is no instruction of the PTX, and has no operands. */
 bool adsm_ptx_is_spin(const struct adsm_ptx_instruction *instruction);
 
-/* Find the blocks of a function, and the live registers. Returns 0 or -ENOMEM. */
-int adsm_ptx_blocks_find(const struct adsm_ptx_function *function, struct adsm_ptx_blocks *ret_blocks);
+/*
+ * Is it the yield of a warp in lockstep? All lanes that are at it continue together, those that are behind others
+ * first. It is no instruction of the PTX, and has no operands.
+ */
+bool adsm_ptx_is_step(const struct adsm_ptx_instruction *instruction);
+
+/*
+ * Find the blocks of a function, and the live registers. Returns 0 or -ENOMEM.
+ * @lockstep: warps are in lockstep at all accesses to shared and global memory; else only at volatile accesses to
+ * shared memory, which programs without __syncwarp() have.
+ */
+int adsm_ptx_blocks_find(const struct adsm_ptx_function *function, bool lockstep, struct adsm_ptx_blocks *ret_blocks);
 void adsm_ptx_blocks_destroy(struct adsm_ptx_blocks *blocks);
 
 static inline bool adsm_ptx_bit(const uint64_t *bits, uint32_t i)

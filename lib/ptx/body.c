@@ -96,7 +96,7 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 
 	writer->instruction = block->by;
 	/* What is not supported is refused here. */
-	if (block->by && !adsm_ptx_suspends(block->by))
+	if (block->by && !adsm_ptx_suspends(block->by) && !adsm_ptx_is_step(block->by))
 		adsm_ptx_find_form(writer, block->by);
 	if (block->by)
 		adsm_ptx_write_line(writer, block->by);

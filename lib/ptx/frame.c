@@ -318,7 +318,7 @@ static void write_device_function(struct adsm_ptx_body *kernel)
 
 	for (uint32_t i = 0; i < kernel->blocks.n; i++) {
 		if (kernel->blocks.blocks[i].reached && kernel->blocks.blocks[i].end == ADSM_PTX_YIELD &&
-		    !adsm_ptx_is_spin(kernel->blocks.blocks[i].by))
+		    !adsm_ptx_is_spin(kernel->blocks.blocks[i].by) && !adsm_ptx_is_step(kernel->blocks.blocks[i].by))
 			refuse_barrier(writer, kernel->blocks.blocks[i].by);
 	}
 	for (uint32_t i = 0; i < kernel->function->n; i++) {
@@ -351,7 +351,7 @@ static void with_kernel(struct adsm_ptx_writer *writer, const struct adsm_ptx_fr
 	memcpy(outer, writer->refused, sizeof(outer));
 	writer->instruction = NULL;
 	kernel.offsets = calloc((size_t)function->n_registers + 1, sizeof(*kernel.offsets));
-	if (!kernel.offsets || adsm_ptx_blocks_find(function, &kernel.blocks)) {
+	if (!kernel.offsets || adsm_ptx_blocks_find(function, writer->lockstep, &kernel.blocks)) {
 		free(kernel.offsets);
 		adsm_ptx_refuse(writer, "there is no memory");
 	}

@@ -71,7 +71,7 @@ PTX_INLINE void ptx_limit(int64_t base, int64_t step, int64_t limit, uint32_t *f
 #define PTX_LEFT 0xffff		/* the place of a thread that has ended */
 #define PTX_BARRIERS 16
 
-enum { PTX_WARP, PTX_BARRIER, PTX_ACTIVE, PTX_GRID, PTX_SPIN };
+enum { PTX_WARP, PTX_BARRIER, PTX_ACTIVE, PTX_GRID, PTX_SPIN, PTX_STEP };
 /* Why a block has been left: it has not; all its threads are at grid.sync(); some wait for memory to change. */
 enum { PTX_ENDED, PTX_AT_GRID, PTX_SPINS };
 
@@ -269,11 +269,11 @@ static void ptx_exchange_matrices(uint32_t *words, int operation)
 /*
  * Let lanes of a warp continue that wait for each other, if any can. Returns whether some could. Lanes are complete
  * when all lanes that their mask names wait at the same yield, or have ended. If no lanes are complete, those at one
- * yield go together, as they do on GPUs, whatever their masks are.
+ * yield go together, as they do on GPUs, whatever their masks are. Lanes in lockstep at a place go together, too.
  */
 static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, const struct ptx_yield *yields)
 {
-	uint32_t alive = 0, waits = 0, active = 0, spins = 0, group = 0;
+	uint32_t alive = 0, waits = 0, active = 0, spins = 0, steps = 0, group = 0, least = PTX_LEFT;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t place = threads->place[first + i];
@@ -287,6 +287,10 @@ static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, con
 			active |= 1u << i;
 		if (threads->waits[first + i] && yields[place].kind == PTX_SPIN)
 			spins |= 1u << i;
+		if (threads->waits[first + i] && yields[place].kind == PTX_STEP) {
+			steps |= 1u << i;
+			least = place < least ? place : least;
+		}
 	}
 	for (uint32_t left = waits; left && !group;) {
 		const uint32_t i = (uint32_t)__builtin_ctz(left), mask = threads->mask[first + i] | 1u << i;
@@ -299,6 +303,9 @@ static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, con
 			group = same;
 		left &= ~same;
 	}
+	/* Lanes that are behind others go first, so that they meet after a branch. */
+	for (uint32_t j = 0, complete = group; j < n && !complete; j++)
+		group |= steps >> j & 1 && threads->place[first + j] == least ? 1u << j : 0;
 	/* Lanes that spin may still come. */
 	if (!group && !spins) {
 		const uint32_t any = active ? active : waits;

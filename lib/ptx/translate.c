@@ -446,6 +446,7 @@ int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_pt
 			.module = module, .shared_offset = shared_offset, .local_offset = local_offset,
 			.ptx_name = options->ptx_name ? options->ptx_name : "kernels.ptx",
 			.source_lines = options->source_lines, .checks = options->check,
+			.lockstep = options->lockstep,
 		},
 		.module = module,
 		.n_shared = number(module),

@@ -36,6 +36,7 @@ struct adsm_ptx_options {
 	/* The lines of the C text are those of the source, by .loc. Else they are those of the PTX. */
 	bool source_lines;
 	bool check;			/* check accesses and barriers while kernels run */
+	bool lockstep;			/* the threads of a warp access memory together, see blocks.h */
 };
 
 /*

@@ -49,6 +49,7 @@ struct adsm_ptx_writer {
 	/* The last line that was written; line_file NULL: the lines are those of the surroundings. */
 	const char *line_file;
 	int line;
+	bool lockstep;			/* of warps: see blocks.h */
 	/* Code that checks accesses (check.h). */
 	bool checks;
 	struct adsm_ptx_check *check;	/* of the current kernel; else NULL */

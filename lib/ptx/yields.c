@@ -78,11 +78,19 @@ bool adsm_ptx_is_plain_barrier(const struct adsm_ptx_instruction *yield)
 	       yield->operands[0].kind == ADSM_PTX_OP_INTEGER && yield->operands[0].bits == 0;
 }
 
+/* Does a thread get no value? */
+static bool gives_nothing(const struct adsm_ptx_instruction *yield)
+{
+	if (adsm_ptx_suspends(yield) || adsm_ptx_is_step(yield))
+		return true;
+	return is_barrier(yield) ? !is_reduction(yield) : adsm_ptx_has(yield, "warp");
+}
+
 bool adsm_ptx_yield_defines(const struct adsm_ptx_instruction *yield, uint32_t reg)
 {
 	const struct adsm_ptx_operand *to = &yield->operands[0];
 
-	if (adsm_ptx_suspends(yield) || (is_barrier(yield) ? !is_reduction(yield) : adsm_ptx_has(yield, "warp")))
+	if (gives_nothing(yield))
 		return false;
 	if (to->kind == ADSM_PTX_OP_REGISTER)
 		return to->reg == reg;
@@ -106,6 +114,10 @@ void adsm_ptx_write_yield(struct adsm_ptx_writer *writer, const struct adsm_ptx_
 	writer->instruction = yield;
 	if (adsm_ptx_suspends(yield)) {
 		write_entry(writer, yield, adsm_ptx_is_spin(yield) ? "PTX_SPIN" : "PTX_GRID", "PTX_MEET");
+		return;
+	}
+	if (adsm_ptx_is_step(yield)) {
+		write_entry(writer, yield, "PTX_STEP", "PTX_MEET");
 		return;
 	}
 	write_entry(writer, yield, is_barrier(yield) ? "PTX_BARRIER" :
@@ -206,7 +218,7 @@ void adsm_ptx_write_give(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 	const enum adsm_ptx_type type = adsm_ptx_type_of(yield);
 
 	/* The plain form has no arrays for values. */
-	if (adsm_ptx_suspends(yield)) {
+	if (adsm_ptx_suspends(yield) || adsm_ptx_is_step(yield)) {
 		return;
 	} else if (adsm_ptx_is_matrix_yield(yield)) {
 		give_matrices(writer, yield);
@@ -252,7 +264,7 @@ void adsm_ptx_write_take(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 	enum adsm_ptx_type type = ADSM_PTX_u32;
 
 	writer->instruction = yield;
-	if (adsm_ptx_suspends(yield) || (is_barrier(yield) ? !is_reduction(yield) : adsm_ptx_has(yield, "warp")))
+	if (gives_nothing(yield))
 		return;
 	if (adsm_ptx_is_matrix_yield(yield)) {
 		for (uint32_t i = 0; i < n_parts(to); i++) {

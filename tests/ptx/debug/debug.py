@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where kernels in CUDA C crash, and where a debugger stops: kernel, block, thread, lines of the source and the PTX.
 
-debug.py ADSMCC CALL DEVICE crashes | gdb | checks"""
+debug.py ADSMCC CALL DEVICE crashes | gdb | checks | lockstep"""
 import ctypes
 import os
 import re
@@ -110,6 +110,19 @@ def check_checks():
     check(run(module, "outside", "1", "64", "p4096", "p4096", "i1030"), "^ok$")
 
 
+def check_lockstep():
+    """Warps in lockstep: always at volatile accesses to shared memory, with --lockstep at all accesses."""
+    trap = r"trap at lockstep\.cu:6 "
+    for module in [make("lockstep.cu"), make("lockstep.cu", "--lockstep"), make("lockstep.cu", "--lockstep", "-O1")]:
+        needs = "--lockstep" in module
+        check(run(module, "reduce", "3", "64"), "^ok$")
+        check(run(module, "scan", "3", "32"), "^ok$")
+        check(run(module, "pass", "1", "32", "p4096"), "^ok$" if needs else trap)
+        check(run(module, "meet", "1", "32", "p4096"), "^ok$" if needs else trap)
+    os.environ["ADSM_PTX_LOCKSTEP"] = "1"
+    check(run(make("lockstep.cu"), "pass", "1", "32", "p4096"), "^ok$")
+
+
 COMMANDS = """
 set startup-with-shell off
 set confirm off
@@ -155,6 +168,8 @@ with tempfile.TemporaryDirectory() as folder:
         check_gdb()
     elif sys.argv[4] == "checks":
         check_checks()
+    elif sys.argv[4] == "lockstep":
+        check_lockstep()
     else:
         check_crashes()
         check_crashes("-g")
