@@ -91,6 +91,8 @@ void adsm_crashes_of_kernel(uint64_t address, enum adsm_pages_wrong why)
 		_exit(1);
 	}
 	report.why = why == ADSM_PAGES_ILLEGAL ? 0 : 1 + why;
+	adsm_crash_instruction = adsm_touch_instruction;
+	adsm_crash_where(&crash);
 	atomic_store(&crash.signal, SIGSEGV);
 	if (shared)
 		memcpy(crash.place, shared->crash.place, sizeof(crash.place));

@@ -554,6 +554,7 @@ int main(int argc, char **argv)
 	/* After MPI, which sets handlers, too. */
 	adsm_crash_thread();
 	adsm_crash_start();
+	adsm_crash_locate = adsm_code_locate;
 	set_threads();
 	start_memory();
 	join();

@@ -12,6 +12,7 @@
 
 _Thread_local bool adsm_crash_in_kernel;
 _Thread_local const struct adsm_kernel_block *adsm_crash_block;
+_Thread_local uintptr_t adsm_crash_instruction;
 void (*adsm_crash_place)(char *ret_text, size_t size);
 const char *(*adsm_crash_explain)(int signal, uint64_t address, const char *access);
 bool (*adsm_crash_opener)(uintptr_t address);
@@ -40,11 +41,13 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 		strncpy(note->why, why, sizeof(note->why) - 1);
 }
 
-static void note_block(struct adsm_process_crash *note)
+void adsm_crash_where(struct adsm_process_crash *note)
 {
 	note->has_block = adsm_crash_block != NULL;
 	if (adsm_crash_block)
 		memcpy(note->block, adsm_crash_block->index, sizeof(note->block));
+	if (adsm_crash_instruction && adsm_crash_locate)
+		note->module = adsm_crash_locate(adsm_crash_instruction, &note->offset);
 }
 
 /* Is the address that comes with the signal the one of the instruction? */
@@ -87,12 +90,10 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		if (adsm_crash_explain && note->in_kernel && !note->sent)
 			say_why(note, adsm_crash_explain(sig, note->address, !is_access ? "an access" :
 							 write ? "a store" : "a load"));
-		if (is_at_instruction(sig, info))
-			instruction = (uintptr_t)info->si_addr;
-		if (instruction && adsm_crash_locate && note->in_kernel)
-			note->module = adsm_crash_locate(instruction, &note->offset);
+		adsm_crash_instruction = is_access ? instruction :
+			is_at_instruction(sig, info) ? (uintptr_t)info->si_addr : 0;
 		if (note->in_kernel)
-			note_block(note);
+			adsm_crash_where(note);
 	}
 	end_by(note, sig);
 }

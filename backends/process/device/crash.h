@@ -9,6 +9,8 @@
 extern _Thread_local bool adsm_crash_in_kernel;
 /* The block that the thread runs; NULL: not known. */
 extern _Thread_local const struct adsm_kernel_block *adsm_crash_block;
+/* The instruction that crashed; 0: not known. Handlers of other faults set it, too. */
+extern _Thread_local uintptr_t adsm_crash_instruction;
 /*
  * Describes where in a kernel the calling thread crashed: " in worker 3". Called in a signal handler. NULL: no
  * description.
@@ -28,6 +30,8 @@ extern uint32_t (*adsm_crash_locate)(uintptr_t instruction, uint64_t *ret_offset
 void adsm_crash_start(void);
 /* From now on write a crash to @note. The signal handler calls @written after that, unless it is NULL. */
 void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void));
+/* Note the block that the calling thread runs, and where adsm_crash_instruction is. [signal] */
+void adsm_crash_where(struct adsm_process_crash *note);
 /* Returns only in the first thread that crashes, which then ends the process; other threads wait for that. [signal] */
 void adsm_crash_alone(void);
 /* After adsm_crash_alone(): another process of the device has crashed, and its record is copied to the note. */

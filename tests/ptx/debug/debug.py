@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where kernels in CUDA C crash, and where a debugger stops: kernel, block, thread, lines of the source and the PTX.
 
-debug.py ADSMCC CALL DEVICE crashes | gdb | checks | lockstep"""
+debug.py ADSMCC CALL DEVICE crashes | cluster | gdb | checks | lockstep"""
 import ctypes
 import os
 import re
@@ -74,6 +74,17 @@ def check_ptx():
     """PTX written by hand has no lines of a source."""
     check(run(make("stray.ptx"), "stray", "1", "1", "p4096"), r"kernel 'stray' crashed with SIGSEGV",
           BEHIND + r", in block \(0, 0, 0\)" + (r", at stray\.ptx:15$" if has_libdw() else " of its module"))
+
+
+def check_cluster():
+    """The second of two nodes runs the last blocks."""
+    module = make("crashes.cu")
+    cluster = {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": "2", "ADSM_CLUSTER_THREADS": "1"}
+    at = r", at crashes\.cu:11 \(line \d+ of the PTX\)$" if has_libdw() else r" of its module$"
+    for block, node in [(0, 0), (3, 1)]:
+        said = run(module, "far", "4", "64", "p4096", "i1040", f"i{block}", **cluster)
+        check(said, rf"^cluster: kernel 'far' crashed with SIGSEGV at address 0x[0-9a-f]+ on node {node} \(",
+              rf"\), in block \({block}, 0, 0\)" + at)
 
 
 def check_checks():
@@ -166,6 +177,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     if sys.argv[4] == "gdb":
         check_gdb()
+    elif sys.argv[4] == "cluster":
+        check_cluster()
     elif sys.argv[4] == "checks":
         check_checks()
     elif sys.argv[4] == "lockstep":

@@ -399,15 +399,16 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 	context->uc_link = NULL;
 }
 
+_Thread_local uintptr_t adsm_touch_instruction;
+
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	const int saved_errno = errno;
 	adsm_touch_handler *handler = atomic_load(&touch_handler);
-	uintptr_t instruction;
 	bool write;
 
 	/* A signal that was sent has no address. */
-	if (!handler || info->si_code <= 0 || !adsm_decode_fault(context, &instruction, &write) ||
+	if (!handler || info->si_code <= 0 || !adsm_decode_fault(context, &adsm_touch_instruction, &write) ||
 	    !handler(sig, (uintptr_t)info->si_addr, write))
 		forward(sig, info, context);
 	errno = saved_errno;

@@ -102,5 +102,7 @@ typedef bool adsm_touch_handler(int sig, uintptr_t address, bool write);
 
 /* Set the handlers. A second call sets them again if other code has replaced them, and forwards to that code. */
 int adsm_handler_take(adsm_touch_handler *handler);
+/* The instruction of the thread's last touch, valid while the handler runs. */
+extern _Thread_local uintptr_t adsm_touch_instruction;
 /* Restore the previous handlers, unless other code has replaced these. */
 void adsm_handler_give_back(void);
