@@ -479,7 +479,7 @@ static int find_all(struct finder *finder)
 /* adsm_ptx_writes_find() frees what this makes. */
 static int find(struct finder *finder)
 {
-	int error = adsm_ptx_blocks_find(finder->kernel, &finder->blocks);
+	int error = adsm_ptx_blocks_find(finder->kernel, false, &finder->blocks);
 
 	if (error)
 		return error;
