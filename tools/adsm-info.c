@@ -9,6 +9,7 @@
 #include "base/image.h"
 #include "base/log.h"
 #include "base/module.h"
+#include "base/processor.h"
 #include "base/writes_text.h"
 #include "describe.h"
 #include "start/options.h"
@@ -151,6 +152,8 @@ static bool show_module(const char *path)
 	printf("module %s\n", path);
 	if (*info->variables)
 		printf("  variables that kernels may change: %s\n", info->variables);
+	if (info->level)
+		printf("  code for processors that support %s\n", adsm_processor_option((1u << info->level) - 1));
 	if (info->only_ptx)
 		printf("  PTX only: each kernel is compiled when it is first used\n");
 	for (size_t i = 0; i < info->n_kernels; i++) {

@@ -3,6 +3,7 @@
  * adsmcc_image.c - makes an image of partitions. The C compiler makes assembly of the text. make_global() changes that,
  * and the assembler gets it.
  */
+#include "adsmcc_source.h"
 #include "adsmcc_link.h"
 #include "adsmcc_compile.h"
 
@@ -31,18 +32,6 @@ struct partition_options parse_partition(const char *how)
 	return options;
 }
 
-/* The compiler's predefined macros; "" if it fails. Then the compilation will report the reason. */
-static const char *predefined(const char *compiler)
-{
-	struct list argv = words_of(compiler);
-	struct text macros = { 0 };
-
-	LIST_ADD(&argv, "-dM", "-E", "-xc", "-");
-	if (run_tool(&argv, NULL, &macros, C_COMPILER))
-		exit(1);
-	return macros.bytes;
-}
-
 void add_image_options(const char *compiler, struct list *argv)
 {
 	static const char *const needed[] = {
@@ -51,7 +40,7 @@ void add_image_options(const char *compiler, struct list *argv)
 		"-fno-unwind-tables", "-fno-stack-protector", "-fno-common", "-DADSM_PARTITIONED_", "-g0",
 		NULL
 	};
-	const char *macros = predefined(compiler);
+	const char *macros = predefined_macros(compiler, NULL);
 
 	list_add_all(argv, needed);
 	if (strstr(macros, "#define __x86_64__ "))

@@ -214,11 +214,11 @@ static const struct adsm_ptx_module *find_description(const struct adsm_ptx_modu
 /* Describe the kernels that can be translated, and warn of the others. */
 static void add_entries(struct text *entries, struct text *writes, const char *name,
 			const struct adsm_ptx_translation *translation, const struct adsm_ptx_module *description,
-			bool only_ptx)
+			bool only_ptx, unsigned level)
 {
 	uint32_t n = 0;
 
-	text_print(entries, "entries 1 %s\n", only_ptx ? "ptx" : "code");
+	text_print(entries, "entries 1 %s %u\n", only_ptx ? "ptx" : "code", level);
 	for (uint32_t i = 0; i < translation->n_kernels; i++) {
 		const struct adsm_ptx_kernel *kernel = &translation->kernels[i];
 		const char *why = refusal(kernel);
@@ -241,16 +241,19 @@ int compile_ptx(const struct tools *tools, const struct adsm_ptx_options *how, c
 	struct adsm_ptx_translation translation;
 	struct text source = { 0 }, entries = { 0 }, writes = { 0 };
 	struct list options = *tools->options;
+	unsigned level = 0;
 
 	if (translate_ptx(how, name, ptx, &translation))
 		return 1;
 	if (!only_ptx) {
+		level = choose_processor(tools->compiler, &options);
 		text_print(&source, "#include <adsm_kernel.h>\n");
 		list_add(&options, format_string("-I%.*s", (int)(strrchr(kernel_header, '/') - kernel_header),
 						 kernel_header));
 		text_add(&source, translation.text, translation.size);
 	}
-	add_entries(&entries, &writes, name, &translation, find_description(translation.module, described), only_ptx);
+	add_entries(&entries, &writes, name, &translation, find_description(translation.module, described), only_ptx,
+		    level);
 	add_section(&source, "adsm_entries", &entries);
 	add_section(&source, "adsm_ptx", ptx);
 	if (*translation.symbols)

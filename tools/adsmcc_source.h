@@ -64,6 +64,16 @@ bool make_constant(struct text *out, const struct text *source, const char *name
 /* Warn of each variable, with its line in the source. The source is the last text that was split into tokens. */
 void warn_variables(const struct list *variables);
 
+/* ---- processors (adsmcc_processor.c) */
+
+/* The macros that the compiler predefines with these options. NULL: none. A failure of the compiler ends adsmcc. */
+const char *predefined_macros(const char *compiler, const struct list *options);
+/*
+ * If the options name no processor, add one that has fused operations and vectors of 256 bits: x86-64-v3. Returns the level
+ * of processors that the code needs (lib/base/processor.h): 0: all of the architecture.
+ */
+unsigned choose_processor(const char *compiler, struct list *options);
+
 /* ---- how much of a local store kernels need, from their code (adsmcc_needs.c) */
 
 /*

@@ -115,6 +115,12 @@ static int prepare(struct adsm_process_device *device, const struct adsm_image *
 	return 0;
 }
 
+/* Has some processor of the device not what the code of a module in CUDA C needs? */
+static bool lacks_level(struct adsm_process_device *device, const struct adsm_module_info *info)
+{
+	return info->level && device->kind->levels && !(device->kind->levels(device) >> (info->level - 1) & 1);
+}
+
 int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *image,
 			   struct adsm_code **ret_code)
 {
@@ -140,7 +146,8 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 		info = NULL;
 	for (size_t i = 0; info && i < info->n_kernels; i++)
 		services = services || info->kernels[i].services;
-	ret = info && info->only_ptx ? prepare(device, image, code, info) : load(device, image, code);
+	ret = info && (info->only_ptx || lacks_level(device, info)) ? prepare(device, image, code, info) :
+	      load(device, image, code);
 	if (!code->info)
 		adsm_module_info_destroy(info);
 	if (ret) {

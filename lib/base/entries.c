@@ -71,15 +71,18 @@ static bool end_line(const char **at)
 	return true;
 }
 
-static bool read_head(const char **at, bool *ret_only_ptx)
+static bool read_head(const char **at, bool *ret_only_ptx, unsigned *ret_level)
 {
-	uint64_t version;
+	uint64_t version, level = 0;
 	char what[8];
 
 	if (!begin_line(at, "entries") || !read_number(at, 1, &version) || !version ||
 	    !read_name(at, sizeof(what), what))
 		return false;
 	*ret_only_ptx = !strcmp(what, "ptx");
+	if (**at == ' ' && !read_number(at, 31, &level))
+		return false;
+	*ret_level = (unsigned)level;
 	return (*ret_only_ptx || !strcmp(what, "code")) && end_line(at);
 }
 
@@ -128,10 +131,11 @@ long adsm_entries_count(const char *text, size_t *ret_params)
 	struct adsm_kernel_info kernel;
 	struct adsm_param param;
 	size_t n_params = 0;
+	unsigned level;
 	bool only_ptx;
 	long n = 0;
 
-	if (!read_head(&text, &only_ptx))
+	if (!read_head(&text, &only_ptx, &level))
 		return -1;
 	for (; *text; n++) {
 		if (!read_kernel(&text, &kernel))
@@ -146,11 +150,12 @@ long adsm_entries_count(const char *text, size_t *ret_params)
 	return n;
 }
 
-bool adsm_entries_read(const char *text, size_t n, struct adsm_kernel_info *kernels, struct adsm_param *params)
+bool adsm_entries_read(const char *text, size_t n, struct adsm_kernel_info *kernels, struct adsm_param *params,
+		       unsigned *ret_level)
 {
 	bool only_ptx = false;
 
-	read_head(&text, &only_ptx);
+	read_head(&text, &only_ptx, ret_level);
 	for (size_t i = 0; i < n; i++) {
 		read_kernel(&text, &kernels[i]);
 		kernels[i].params = params;

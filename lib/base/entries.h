@@ -2,8 +2,9 @@
 /*
  * entries.h - kernels in CUDA C, as their module describes them: the section adsm_entries.
  *
- * The first line is "entries 1 code", or "entries 1 ptx" if the module has no code for its kernels, only PTX. For each
- * kernel there is a line, and after it a line for each parameter and for each module variable that the kernel uses:
+ * The first line is "entries 1 code LEVEL", or "entries 1 ptx" if the module has no code for its kernels, only PTX. LEVEL
+ * is the level of processors that the code needs (processor.h); 0 or nothing: all of the architecture. For each kernel
+ * there is a line, and after it a line for each parameter and for each module variable that the kernel uses:
  *
  *	kernel NAME FULL FLAGS THREADS SHARED PARAMETERS VARIABLES
  *	param NAME TYPE KIND ACCESS SIZE
@@ -26,6 +27,7 @@
 long adsm_entries_count(const char *text, size_t *ret_params);
 /*
  * Describe the kernels of a text that adsm_entries_count() accepts: @n kernels, and their parameters in @params.
- * Returns whether the module has PTX only.
+ * Returns whether the module has PTX only, and the level of its code.
  */
-bool adsm_entries_read(const char *text, size_t n, struct adsm_kernel_info *kernels, struct adsm_param *params);
+bool adsm_entries_read(const char *text, size_t n, struct adsm_kernel_info *kernels, struct adsm_param *params,
+		       unsigned *ret_level);

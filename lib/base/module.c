@@ -238,7 +238,8 @@ static int read_entries(struct adsm_module_info *info, const struct section *sec
 				 "section adsm_entries" : "not a kernel module: the shared object has no kernels");
 	ret = alloc_kernels(info, (size_t)n, n_params);
 	if (!ret)
-		info->only_ptx = adsm_entries_read(info->entries, info->n_kernels, info->kernels, info->params);
+		info->only_ptx = adsm_entries_read(info->entries, info->n_kernels, info->kernels, info->params,
+						   &info->level);
 	return ret;
 }
 

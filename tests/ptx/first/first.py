@@ -190,6 +190,21 @@ def check_limits():
     run("a kernel is left out", 1, module, "add", "add")
 
 
+def check_levels():
+    """Code that needs more than the device's processors have is compiled again."""
+    module = make("level", add("add"), options=())
+    run("code", 0, module, "add", "add")
+    with open(module, "rb") as file:
+        data = file.read()
+    if data.count(b"entries 1 code ") != 1:
+        problems.append("the module does not name a level")
+    at = data.index(b"entries 1 code ") + len(b"entries 1 code ")
+    write("old.adsm", "")
+    with open("old.adsm", "wb") as file:
+        file.write(data[:at] + b"9" + data[at + 1:])
+    run("code for other processors", 1, "old.adsm", "add", "add")
+
+
 def measure():
     """Print the library's own times, the best of five."""
     lines = ["mad.lo.s32 %r6, %r6, %r5, %r1;", "shr.u32 %r7, %r6, 3;", "xor.b32 %r6, %r6, %r7;", "add.s32 %r6, %r6, 7;",
@@ -226,6 +241,7 @@ def main():
     for what in ("signals", "subreaper"):
         run(f"no signals and no children: {what}", 1, module, "add", what, ADSM_PTX_CACHE="off")
     check_errors(module)
+    check_levels()
     check_limits()
     for problem in problems:
         print(problem)
