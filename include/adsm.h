@@ -439,7 +439,7 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  *
  * Returns 0 or:
  *   -EINVAL   the arguments do not match the kernel, a pointer is not in an object, or the objects are on different
- *             devices; adsmLastError() names the argument
+ *             devices; adsmLastError() names the argument. Kernels in CUDA C take any pointer (docs/cuda-c-access.md)
  *   -EBUSY    a range of an object that the kernel uses is held (adsmHold())
  *   -ENODEV   the device was lost
  *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects
