@@ -268,8 +268,9 @@ static void ptx_exchange_matrices(uint32_t *words, int operation)
 
 /*
  * Let lanes of a warp continue that wait for each other, if any can. Returns whether some could. Lanes are complete
- * when all lanes that their mask names wait at the same yield, or have ended. If no lanes are complete, those at one
- * yield go together, as they do on GPUs, whatever their masks are. Lanes in lockstep at a place go together, too.
+ * when all lanes that their mask names wait at a yield of the same operation, or have ended; the yields may be in
+ * different branches. If no lanes are complete, those at one yield go together, as they do on GPUs, whatever their
+ * masks are. Lanes in lockstep at a place go together, too.
  */
 static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, const struct ptx_yield *yields)
 {
@@ -294,10 +295,11 @@ static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, con
 	}
 	for (uint32_t left = waits; left && !group;) {
 		const uint32_t i = (uint32_t)__builtin_ctz(left), mask = threads->mask[first + i] | 1u << i;
+		const uint8_t operation = yields[threads->place[first + i]].operation;
 		uint32_t same = 0;
 
 		for (uint32_t j = 0; j < n; j++)
-			same |= left >> j & 1 && threads->place[first + j] == threads->place[first + i] &&
+			same |= left >> j & 1 && yields[threads->place[first + j]].operation == operation &&
 				(threads->mask[first + j] | 1u << j) == mask ? 1u << j : 0;
 		if (!(mask & alive & ~same))
 			group = same;

@@ -200,36 +200,45 @@ static void reduce(struct lanes *lanes, const struct code *c, uint32_t lane)
 	give(lanes, c, lane, all, false);
 }
 
-/* All lanes of the mask are at the instruction: exchange values. */
-static void exchange(struct thread *first, uint32_t mask, const struct code *c)
+/* All lanes of the mask are at such an instruction: exchange values. */
+static void exchange(struct thread *first, uint32_t mask)
 {
 	struct lanes lanes = { .first = first, .mask = mask };
-	const char *opcode = c->in->opcode;
 
 	for (uint32_t i = 0; i < 32; i++) {
-		if (!(mask >> i & 1) || HAS(c, warp))
+		const struct code *c = mask >> i & 1 ? code_of(&first[i]) : NULL;
+
+		if (!c || HAS(c, warp))
 			continue;
-		lanes.a[i] =
-			machine_get(&first[i], &c->in->operands[1], !strcmp(opcode, "vote") ? ADSM_PTX_pred : c->type);
-		if (strcmp(opcode, "shfl") != 0)
+		lanes.a[i] = machine_get(&first[i], &c->in->operands[1],
+					 !strcmp(c->in->opcode, "vote") ? ADSM_PTX_pred : c->type);
+		if (strcmp(c->in->opcode, "shfl") != 0)
 			continue;
 		lanes.b[i] = (uint32_t)machine_get(&first[i], &c->in->operands[2], ADSM_PTX_b32);
 		lanes.c[i] = (uint32_t)machine_get(&first[i], &c->in->operands[3], ADSM_PTX_b32);
 	}
 	for (uint32_t i = 0; i < 32; i++) {
-		if (!(mask >> i & 1))
+		const struct code *c = mask >> i & 1 ? code_of(&first[i]) : NULL;
+
+		if (!c)
 			continue;
-		if (!strcmp(opcode, "shfl"))
+		if (!strcmp(c->in->opcode, "shfl"))
 			shuffle(&lanes, c, i);
-		else if (!strcmp(opcode, "vote"))
+		else if (!strcmp(c->in->opcode, "vote"))
 			vote(&lanes, c, i);
-		else if (!strcmp(opcode, "match"))
+		else if (!strcmp(c->in->opcode, "match"))
 			match(&lanes, c, i);
-		else if (!strcmp(opcode, "redux"))
+		else if (!strcmp(c->in->opcode, "redux"))
 			reduce(&lanes, c, i);
 		first[i].state = RUNS;
 		first[i].frame->at++;
 	}
+}
+
+/* Lanes wait for those at an instruction with the same qualifiers and the same mask, wherever that is. */
+static bool fits(const struct code *a, const struct code *b)
+{
+	return !strcmp(a->in->opcode, b->in->opcode) && a->modifiers == b->modifiers && a->type == b->type;
 }
 
 void exchange_try_warp(struct thread *thread)
@@ -246,15 +255,11 @@ void exchange_try_warp(struct thread *thread)
 			continue;
 		if ((thread->number & ~31u) + i >= thread->block->n || other->state == ENDED)
 			machine_fail(thread, c, "the mask 0x%x has lane %u, which has ended", thread->mask, i);
-		if (other->state != WAITS_FOR_WARP)
+		/* If it waits elsewhere, it may come later. */
+		if (other->state != WAITS_FOR_WARP || !fits(code_of(other), c) || other->mask != thread->mask)
 			return;
-		/* The lane waits elsewhere; it may come here later. */
-		if (code_of(other) != c)
-			return;
-		if (other->mask != thread->mask)
-			machine_fail(thread, c, "lane %u has another mask", i);
 	}
-	exchange(first, thread->mask, c);
+	exchange(first, thread->mask);
 }
 
 static void run_exchange(struct thread *t, const struct code *c)

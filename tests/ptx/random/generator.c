@@ -44,19 +44,19 @@ static add *choose(struct generator *g, const struct context *context)
 {
 	const uint32_t roll = any(g, 100);
 
-	if (roll < 40)
+	if (roll < 28)
 		return add_arithmetic;
-	if (roll < 52)
+	if (roll < 38)
 		return add_memory;
-	if (roll < 58)
+	if (roll < 43)
 		return add_shared;
-	if (roll < 63)
+	if (roll < 48)
 		return add_atomic;
-	if (roll < 71)
+	if (roll < 58)
 		return g->has_barriers && context->level == UNIFORM ? add_exchange : add_memory;
-	if (roll < 85)
+	if (roll < 74)
 		return *context->mask && g->has_warps ? add_warp : add_arithmetic;
-	if (roll < 89)
+	if (roll < 80)
 		return add_call;
 	return context->depth < 3 ? add_control : add_arithmetic;
 }

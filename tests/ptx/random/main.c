@@ -39,6 +39,7 @@ static struct {
 	const char *adsmcc, *cc;
 	char **options;
 	char folder[64];
+	bool reduces; /* a kernel that is wrong does not count */
 	struct buffers device, machine, again;
 } setup;
 
@@ -259,7 +260,7 @@ static void save(uint64_t seed, const bool *left_out, size_t n)
 	printf("\twritten to %s; shorter: random --reduce ADSMCC CC %llu\n", path, (unsigned long long)seed);
 }
 
-/* Kernels of one module. Returns how many differ. @saves: they are written to files; so are those that are wrong. */
+/* Kernels of one module. Returns how many differ or are wrong. @saves: these are written to files. */
 static int try_text(const char *text, size_t size, const struct generated *made, int n, bool saves)
 {
 	char input[128], output[128];
@@ -292,7 +293,7 @@ static int try_text(const char *text, size_t size, const struct generated *made,
 	for (int i = 0; i < n; i++) {
 		const int result = try_kernel(&machine, module, &made[i]);
 
-		n_wrong += result > 0 || (result && saves);
+		n_wrong += result > 0 || (result && !setup.reduces);
 		if (result && saves)
 			save(made[i].seed, NULL, 0);
 	}
@@ -425,6 +426,7 @@ int main(int argc, char **argv)
 	}
 	first = strtoull(argv[3], NULL, 0);
 	start();
+	setup.reduces = reduces;
 	if (reduces || is_file) {
 		n_wrong = reduces ? reduce(first) : try_file(argv[3]);
 		finish();

@@ -511,6 +511,30 @@ static void add_match(struct generator *g, const struct context *context)
 		emit(g, "\tmatch.all.sync.b32 %s|%%p%u, %s, %s;\n", target(g, 'i', LANE), any(g, 3), t, context->mask);
 }
 
+/* The lanes come to a barrier, or to an exchange, in different branches. */
+static void split_warp(struct generator *g, const struct context *context)
+{
+	const uint32_t label = g->labels++, roll = any(g, 4), operation = any(g, 3);
+	struct context inner = { .level = LANE, .readable = context->readable, .depth = context->depth + 1 };
+	static const char *const operations[] = { "add.u32", "and.b32", "max.s32" };
+	char q[24];
+
+	snprintf(q, sizeof(q), "%s", condition(g, LANE));
+	emit(g, "\t@%s bra $P%u;\n", q, label);
+	for (int i = 0; i < 2; i++) {
+		add_statements(g, &inner, any(g, 3));
+		if (roll)
+			emit(g, "\tbar.warp.sync %s;\n", context->mask);
+		else
+			emit(g, "\tredux.sync.%s %s, %s, %s;\n", operations[operation], target(g, 'i', LANE),
+			     target(g, 'i', LANE), context->mask);
+		add_statements(g, &inner, any(g, 3));
+		if (i == 0)
+			emit(g, "\tbra $Q%u;\n$P%u:\n", label, label);
+	}
+	emit(g, "$Q%u:\n", label);
+}
+
 /* Lanes exchange values by shared memory. */
 static void add_warp_exchange(struct generator *g, const struct context *context)
 {
@@ -536,6 +560,10 @@ void add_warp(struct generator *g, const struct context *context)
 						  "max.u32", "and.b32", "or.b32",  "xor.b32" };
 	const char *own;
 
+	if (context->depth < 3 && chance(g, 15)) {
+		split_warp(g, context);
+		return;
+	}
 	switch (any(g, 7)) {
 	case 0:
 	case 1:
@@ -610,6 +638,7 @@ static void add_loop(struct generator *g, const struct context *context)
 	struct context inner = *context;
 	const bool masked = chance(g, 60) && *context->mask && g->has_warps, first = chance(g, 50);
 	char count[24], trips[24], q[24], mask[16];
+	bool waits;
 
 	snprintf(count, sizeof(count), "%s", temporary(g, 't'));
 	snprintf(trips, sizeof(trips), "%s", temporary(g, 't'));
@@ -639,10 +668,14 @@ static void add_loop(struct generator *g, const struct context *context)
 		emit(g, "\tadd.u32 %s, %s, 1;\n\tbra $A%u;\n$B%u:\n", count, count, loop.label, loop.label);
 		return;
 	}
+	/* For all that lib/ptx knows, the loop may wait until another thread changes memory. */
+	waits = level == LANE && chance(g, 30);
 	if (first)
 		emit(g, "\tsetp.ge.u32 %s, %s, %s;\n\t@%s bra $B%u;\n", q, count, trips, q, loop.label);
 	add_statements(g, &inner, 1 + any(g, 4));
 	emit(g, "$C%u:\n\tadd.u32 %s, %s, 1;\n", loop.label, count, count);
+	if (waits)
+		emit(g, "\tld.volatile.global.u32 %s, [%%row+144];\n\tand.b32 %s, %s, 3;\n", trips, trips, trips);
 	if (first)
 		emit(g, "\tbra $A%u;\n$B%u:\n", loop.label, loop.label);
 	else
@@ -714,12 +747,12 @@ void add_control(struct generator *g, const struct context *context)
 		return;
 	}
 	/* Without exchanges of warps no mask has to be kept: threads may end anywhere. */
-	if (roll < 18 && g->has_exits &&
+	if (roll < 22 && g->has_exits &&
 	    (!g->has_warps || (g->is_kernel && context->level <= WARP && context->is_base))) {
 		add_exit(g, context);
 		return;
 	}
-	if (roll < 24 && !g->is_kernel && g->self.is_pure) {
+	if (roll < 28 && !g->is_kernel && g->self.is_pure) {
 		emit(g, "\t@%s bra $end;\n", condition(g, LANE));
 		return;
 	}
