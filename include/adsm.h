@@ -591,7 +591,7 @@ ADSM_API int adsmSetName(const void *p, const char *name);
 
 /**
  * Describe the object that contains an address. The description says how many blocks are in each state. No function
- * says which blocks are in which state.
+ * returns the state of a single block.
  *
  * Returns 0, or -EINVAL if @p is not in an object or struct_size is invalid.
  */
