@@ -102,7 +102,7 @@ static char *ptx_of(const void *image, size_t size)
 	return ptx;
 }
 
-struct adsm_process_line *adsm_process_line_begin(const void *image, size_t size, uint64_t address)
+struct adsm_process_line *adsm_process_line_begin(const void *image, size_t size, const char *ptx, uint64_t address)
 {
 	struct adsm_process_line *line = calloc(1, sizeof(*line));
 	struct adsm_thread thread;
@@ -115,7 +115,7 @@ struct adsm_process_line *adsm_process_line_begin(const void *image, size_t size
 		return NULL;
 	}
 	adsm_os_write(line->fd, image, size);
-	line->ptx = ptx_of(image, size);
+	line->ptx = ptx ? strdup(ptx) : ptx_of(image, size);
 	if (adsm_os_thread_start(&thread, "adsm-line", search, line)) {
 		close(line->fd);
 		free(line->ptx);

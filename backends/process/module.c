@@ -215,6 +215,7 @@ static int load_part(struct adsm_process_code *code, const char *name, uint32_t 
 	ret = adsm_translate(&order, &part->bytes, &part->image.size);
 	if (!ret) {
 		part->image = (struct adsm_image){ ADSM_IMAGE_MODULE, part->bytes, part->image.size, "", "" };
+		part->code.ptx = code->info->ptx;
 		ret = load(device, &part->image, &part->code);
 	}
 	if (ret) {

@@ -276,7 +276,7 @@ static void describe_place(struct adsm_process_device *device, char *ret_text, s
 	for (code = device->codes; code && code->index + 1 != crash->module; code = code->next)
 		;
 	if (code)
-		line = adsm_process_line_begin(code->image->data, code->image->size, crash->offset);
+		line = adsm_process_line_begin(code->image->data, code->image->size, code->ptx, crash->offset);
 	adsm_mutex_unlock(&device->request_lock);
 	adsm_process_line_end(line, ret_text, size);
 	if (code && !*ret_text)

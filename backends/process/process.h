@@ -21,6 +21,7 @@ struct adsm_process_code {		/* a loaded module (module.c) */
 	struct adsm_module_info *info;
 	struct adsm_process_part *parts;
 	uint8_t hash[ADSM_SHA256_SIZE];	/* of its PTX */
+	const char *ptx;		/* what the code was made of; NULL: it is in the image, if anywhere */
 };
 
 /* What is the same for all devices of a backend. */

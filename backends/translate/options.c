@@ -12,6 +12,10 @@ struct adsm_option adsm_translate_rows[] = {
 	  "cpu and cluster: folder of the code that this compiler made; auto: adsm/ptx in the user's cache folder; "
 	  "off: no folder",
 	  ADSM_FIELD(adsm_translate_options.cache), adsm_parse_text, .zero = "auto", .class = "cpu" },
+	{ "PTX_LOCKSTEP", "0", "0, 1",
+	  "cpu and cluster: 1: the threads of a warp access memory together, in kernels that this compiler compiles, "
+	  "for programs that count on that without __syncwarp()",
+	  ADSM_FIELD(adsm_translate_options.lockstep), adsm_parse_index, .class = "cpu", .expert = true },
 	{ "PTX_FLAGS", "none", "none, or options of a C compiler",
 	  "cpu and cluster: more options for this compiler, after the library's own, such as -g or -march=x86-64",
 	  ADSM_FIELD(adsm_translate_options.flags), adsm_parse_text, .zero = "none", .class = "cpu", .expert = true },

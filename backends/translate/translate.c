@@ -23,10 +23,10 @@
 
 /*
  * The same results as those of modules that adsmcc compiles. Kernels use neither errno nor the flags of floating-point
- * exceptions. Integers wrap, and accesses of different types may be to the same bytes.
+ * exceptions. Integers wrap, and accesses of different types may be to the same bytes. Messages of crashes name lines.
  */
 static const char fixed_options[] =
-	"-std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv -fno-strict-aliasing -fPIC "
+	"-std=gnu11 -O3 -g1 -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv -fno-strict-aliasing -fPIC "
 	"-fvisibility=hidden -w -shared -xc - -lm";
 
 /* ---- the key */
@@ -62,6 +62,7 @@ static struct adsm_cache_key make_key(const struct adsm_translate_order *order, 
 	add_text(&key, compiler->identity);
 	for (size_t i = 1; i < compiler->n; i++)
 		add_text(&key, compiler->words[i]);
+	add_text(&key, adsm_translate_options.lockstep ? "lockstep" : "");
 	adsm_cache_key_add(&key, kernel->entry, kernel->entry_size);
 	adsm_cache_key_add(&key, order->hash, ADSM_SHA256_SIZE);
 	return key;
@@ -81,10 +82,20 @@ static void write_entry(FILE *out, const struct adsm_kernel_info *kernel)
 		kernel->full, flags, kernel->max_threads, (unsigned long long)kernel->shared_size);
 }
 
+/* Do options for the compiler ask for debug information? */
+static bool has_debug(const char *options)
+{
+	return strstr(options, "-g") && !strstr(options, "-g0");
+}
+
 /* Make the source of the tree that contains the kernel only. */
 static int write_source(const struct adsm_translate_order *order, struct adsm_ptx_module *module, char **ret_source,
 			size_t *ret_size)
 {
+	const struct adsm_ptx_options how = {
+		.source_lines = has_debug(order->options) || has_debug(adsm_translate_options.flags),
+		.lockstep = adsm_translate_options.lockstep,
+	};
 	const char *name = order->kernel->name;
 	struct adsm_ptx_translation translation;
 	struct adsm_ptx_function *kernel;
@@ -96,7 +107,7 @@ static int write_source(const struct adsm_translate_order *order, struct adsm_pt
 	if (!kernel)
 		return adsm_fail(-ENOEXEC, "kernel '%s' is not in the PTX of its module", name);
 	kernel->symbol = name;
-	ret = adsm_ptx_translate(module, &translation, &error);
+	ret = adsm_ptx_translate_with(module, &how, &translation, &error);
 	if (ret)
 		return adsm_fail(ret, "kernel '%s' cannot be translated: line %d of its PTX: %s", name, error.line,
 				 error.text);

@@ -70,6 +70,18 @@ def check_crashes(*options):
     check(run(module, "add", "1", "64", "p4096", "i7"), r"^ok$")
 
 
+def check_first():
+    """Kernels that are compiled when they are first used."""
+    module = make("crashes.cu", "--ptx-only")
+    at = r", at crashes\.cu:6 \(line \d+ of the PTX\)$" if has_libdw() else r" of its module$"
+    check(run(module, "stray", "1", "64", "p4096", "i1040", ADSM_PTX_CACHE="off"),
+          r"^cpu device 0: kernel 'stray' crashed with SIGSEGV", BEHIND + r", in block \(0, 0, 0\)" + at)
+    check(run(module, "traps", "1", "64", ADSM_PTX_CACHE="off"), r"thread \(1, 0, 0\): trap at crashes\.cu:27 ")
+    module = make("lockstep.cu", "--ptx-only")
+    check(run(module, "pass", "1", "32", "p4096", ADSM_PTX_CACHE="off"), r"trap at lockstep\.cu:6 ")
+    check(run(module, "pass", "1", "32", "p4096", ADSM_PTX_CACHE="off", ADSM_PTX_LOCKSTEP="1"), "^ok$")
+
+
 def check_ptx():
     """PTX written by hand has no lines of a source."""
     check(run(make("stray.ptx"), "stray", "1", "1", "p4096"), r"kernel 'stray' crashed with SIGSEGV",
@@ -115,7 +127,7 @@ def check_checks():
     done = subprocess.run([call, module, "leaves", "1", "64", "p4096", "i40"], encoding="utf-8", stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env={**os.environ, "ADSM_BACKEND": "cpu"}, check=False, timeout=120)
     check(done.stdout.strip(), "^ok$")
-    check(done.stderr, r"adsm: kernel _Z6leavesPii: 40 of 64 threads wait at the barrier at checks\.cu:61 "
+    check(done.stderr, r"adsm: kernel \w*leaves\w*: 40 of 64 threads wait at the barrier at checks\.cu:61 "
           r"\(line \d+ of the PTX\); thread \(40, 0, 0\) has ended\n")
     module = make("checks.cu")
     check(run(module, "outside", "1", "64", "p4096", "p4096", "i1030"), "^ok$")
@@ -169,7 +181,7 @@ def check_gdb():
     if answer != "ok":
         problems.append(f"under gdb: {answer}")
     if not re.search(r"hit Breakpoint .*crashes\.cu:43\n", said) or "all[63 - threadIdx.x] + n;" not in said or \
-            not re.search(r"#\d+ .*adsm_run__Z3addPii ", said):
+            not re.search(r"#\d+ .*adsm_run_\w*add\w* ", said):
         problems.append(f"gdb says\n{said}")
 
 
@@ -187,6 +199,7 @@ with tempfile.TemporaryDirectory() as folder:
         check_crashes()
         check_crashes("-g")
         check_ptx()
+        check_first()
     os.chdir("/")
 print("\n".join(problems))
 sys.exit(1 if problems else 0)
