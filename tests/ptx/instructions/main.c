@@ -29,8 +29,12 @@
 #define SPREAD_STRIDE 17
 #define SAMPLE_STRIDE 1021
 
-/* As adsmcc does it; and where some processors have an operation that is more exact, without it. */
+/* As modules are compiled; and without an operation that is more exact, and that some processors have. */
+#ifdef __x86_64__
 #define OPTIONS "-O3 -march=native"
+#else
+#define OPTIONS "-O3"
+#endif
 #define OLD_OPTIONS "-O3"
 #define SAMPLE_OPTIONS "-O1"
 
