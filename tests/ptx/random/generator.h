@@ -80,6 +80,7 @@ struct generator {
 	uint32_t threads;
 	bool has_barriers, has_warps;	/* what the kernel may do */
 	bool has_exits, has_dynamic;
+	uint32_t n_barriers;		/* barriers of some of the warps: each has a number of its own */
 	int budget;			/* statements that may still be made */
 	struct callee functions[MOST_FUNCTIONS];
 	uint32_t n_functions;

@@ -395,12 +395,18 @@ static void exchange_array(struct generator *g, const struct context *context, u
 	g->busy &= ~(1u << array);
 }
 
-/* Some of the warps use a barrier of their own. */
+/*
+ * Some of the warps use a barrier of their own. Other warps must not come to a barrier of the same number before these
+ * have left it.
+ */
+#define FIRST_BARRIER 8
+#define MOST_BARRIERS 8
+
 static void exchange_warps(struct generator *g, uint32_t array)
 {
 	const uint32_t n = 1 + any(g, (g->threads + 31) / 32), label = g->labels++;
 	const char *q = temporary(g, 'q'), *t = temporary(g, 't');
-	const uint32_t id = 8 + any(g, 8);
+	const uint32_t id = FIRST_BARRIER + g->n_barriers++;
 
 	emit(g, "\tsetp.ge.u32 %s, %%warp, %u;\n\t@%s bra $S%u;\n", q, n, q, label);
 	access_element(g, own_element(g, array), false);
@@ -433,7 +439,7 @@ void add_exchange(struct generator *g, const struct context *context)
 			barrier(g);
 		return;
 	}
-	if (g->has_warps && !g->has_exits && chance(g, 20)) {
+	if (g->has_warps && !g->has_exits && g->n_barriers < MOST_BARRIERS && chance(g, 20)) {
 		exchange_warps(g, array);
 		return;
 	}
