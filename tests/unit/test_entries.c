@@ -14,7 +14,7 @@
 #include "../check.h"
 
 static const char good[] =
-	"entries 1 code\n"
+	"entries 1 code 2\n"
 	"kernel scale _Z5scalePfi 1 256 64 3 1\n"
 	"param p0 void 1 3 1\n"
 	"param p1 u32 2 0 4 more words\n"
@@ -26,12 +26,14 @@ static void test_good(void)
 {
 	struct adsm_module_info info = { .entries = good };
 	const struct adsm_kernel_info *kernel;
+	unsigned level;
 
 	info.n_kernels = (size_t)adsm_entries_count(good, &(size_t){ 0 });
 	CHECK_EQ(info.n_kernels, 2);
 	info.kernels = calloc(2, sizeof(*info.kernels));
 	info.params = calloc(4, sizeof(*info.params));
-	CHECK(!adsm_entries_read(good, info.n_kernels, info.kernels, info.params));
+	CHECK(!adsm_entries_read(good, info.n_kernels, info.kernels, info.params, &level));
+	CHECK_EQ(level, 2);
 	kernel = &info.kernels[0];
 	CHECK(!strcmp(kernel->name, "scale"));
 	CHECK_EQ(kernel->full_size, strlen("_Z5scalePfi"));
@@ -74,6 +76,8 @@ static void test_bad(void)
 	check_bad("entries 2 code\n");
 	check_bad("entries 1 other\n");
 	check_bad("entries 1 code");
+	check_bad("entries 1 code x\n");
+	check_bad("entries 1 code 32\n");
 	check_bad("entries 1 code\nkernel a a 0 1 0 1 0\n");
 	check_bad("entries 1 code\nkernel a a 0 1 0 0 0");
 	check_bad("entries 1 code\nkernel a a 0 1 0 0\n");
@@ -91,7 +95,7 @@ static void test_bad(void)
 	check_bad("entries 1 code\nother\n");
 	for (size_t size = 0; size < strlen(good); size++) {
 		snprintf(text, sizeof(text), "%.*s", (int)size, good);
-		if (size != strlen("entries 1 code\n") && size != strlen(good) - strlen(strstr(good, "kernel none")))
+		if (size != strlen("entries 1 code 2\n") && size != strlen(good) - strlen(strstr(good, "kernel none")))
 			check_bad(text);
 	}
 	for (int size = ADSM_ENTRY_NAME_MAX; size <= ADSM_ENTRY_NAME_MAX + 1; size++) {
