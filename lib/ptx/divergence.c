@@ -188,7 +188,8 @@ static bool diverges(struct search *search, const struct adsm_ptx_instruction *i
 
 static void visit_instruction(struct search *search, const struct adsm_ptx_instruction *instruction, bool apart)
 {
-	if (diverges(search, instruction, apart))
+	/* Yields of loops that wait have no operands. */
+	if (instruction->n && diverges(search, instruction, apart))
 		adsm_ptx_each_register(instruction, note_write, search);
 }
 
