@@ -36,7 +36,8 @@ static unsigned level_of(const char *macros)
 	static const char *const x86[][7] = {
 		{ " __x86_64__", " __SSE4_2__", " __POPCNT__", NULL },
 		{ " __x86_64__", " __AVX2__", " __FMA__", " __BMI2__", NULL },
-		{ " __x86_64__", " __AVX512F__", " __AVX512BW__", " __AVX512DQ__", " __AVX512VL__", " __AVX512CD__", NULL },
+		{ " __x86_64__", " __AVX512F__", " __AVX512BW__", " __AVX512DQ__", " __AVX512VL__", " __AVX512CD__",
+		  NULL },
 	};
 	static const char *const arm[][4] = {
 		{ " __aarch64__", " __ARM_FEATURE_ATOMICS", NULL },

@@ -89,7 +89,8 @@ static unsigned flags_of(const struct adsm_ptx_kernel *kernel, const struct adsm
 	const bool parted = !access->has_global_atomics && !access->has_volatile_or_ordered && !access->has_fence &&
 			    !access->has_grid_sync && !kernel->steps;
 
-	return ADSM_KERNEL_RAW | (parted ? ADSM_KERNEL_NO_GLOBAL_ATOMICS : 0) | (kernel->services ? ADSM_KERNEL_SERVICES : 0) |
+	return ADSM_KERNEL_RAW | (parted ? ADSM_KERNEL_NO_GLOBAL_ATOMICS : 0) |
+	       (kernel->services ? ADSM_KERNEL_SERVICES : 0) |
 	       (access->is_unnamed ? ADSM_KERNEL_ANY_OBJECT : 0);
 }
 

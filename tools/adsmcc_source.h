@@ -69,8 +69,8 @@ void warn_variables(const struct list *variables);
 /* The macros that the compiler predefines with these options. NULL: none. A failure of the compiler ends adsmcc. */
 const char *predefined_macros(const char *compiler, const struct list *options);
 /*
- * If the options name no processor, add one that has fused operations and vectors of 256 bits: x86-64-v3. Returns the level
- * of processors that the code needs (lib/base/processor.h): 0: all of the architecture.
+ * If the options name no processor, add one that has fused operations and vectors of 256 bits: x86-64-v3. Returns the
+ * level of processors that the code needs (lib/base/processor.h).
  */
 unsigned choose_processor(const char *compiler, struct list *options);
 

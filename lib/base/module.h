@@ -35,7 +35,7 @@ struct adsm_module_info {
 	const char *variables;		/* the variables that kernels may change: "a, b"; the same */
 	const char *entries;		/* the section adsm_entries; the same */
 	bool only_ptx;			/* its kernels are translated when they are first used */
-	unsigned level;			/* of processors that its code needs (processor.h); 0: all of the architecture */
+	unsigned level;			/* of processors that its code needs (processor.h); 0: none */
 	const char *symbols;		/* lines of the section adsm_symbols; the same */
 	const char *writes;		/* lines of the section adsm_writes; the same */
 	uint32_t n_symbols;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bases.c - the C text that linear.h describes: the code before a row of threads, and widened indices. */
-#include "linear.h"
+/* bases.c - the C text that bases.h describes: the code before a row of threads, and widened indices. */
+#include "bases.h"
 
 #include <stdlib.h>
 

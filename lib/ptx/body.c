@@ -2,6 +2,7 @@
 /* body.c - see body.h. */
 #include "body.h"
 
+#include "bases.h"
 #include "check.h"
 #include "globals.h"
 #include "list.h"

@@ -59,17 +59,5 @@ enum adsm_ptx_type adsm_ptx_widens(const struct adsm_ptx_instruction *instructio
  */
 bool adsm_ptx_limit_order(const struct adsm_ptx_instruction *by, bool wanted, bool *ret_swap, bool *ret_or_equal);
 
-/*
- * Append the code before the loop over a row. write_bases() finds bases and steps, and opens the block "if (wide) {".
- * The C variable fits is then 0 if an index wraps around. write_range() is for rows where none does: it sets from and
- * to to the threads that run, or continues with the next row.
- */
-void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
-void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
 /* Does a thread that comes to a block end without having done anything? */
 bool adsm_ptx_only_leaves(const struct adsm_ptx_block *block);
-/* Does an instruction widen such an index? */
-bool adsm_ptx_is_wide(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction);
-/* Append its statement for a row in which no index wraps around. */
-void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_linear *linear,
-			 const struct adsm_ptx_instruction *instruction);

@@ -173,7 +173,8 @@ static void write_fence(struct adsm_ptx_writer *writer, const struct adsm_ptx_in
 static void write_arrive(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
 	if (instruction->n != 2)
-		adsm_ptx_refuse(writer, "%s needs the index of a barrier and its number of threads", instruction->opcode);
+		adsm_ptx_refuse(writer, "%s needs the index of a barrier and its number of threads",
+				instruction->opcode);
 	adsm_ptx_print(writer, "PTX_ARRIVE(");
 	adsm_ptx_read(writer, &instruction->operands[0], ADSM_PTX_u32);
 	adsm_ptx_print(writer, ", ");

@@ -31,43 +31,6 @@
 #define PTX_LACKS_CHECKS(k) 0
 #endif
 
-/* Is an index within 32 bits? */
-PTX_INLINE int ptx_fits(int64_t index)
-{
-	return index == (int32_t)index;
-}
-
-PTX_INLINE int ptx_fits_unsigned(int64_t index)
-{
-	return index == (uint32_t)index;
-}
-
-/* Have the numbers base + step * 0, ..., base + step * (n - 1) no bit in common with others? Then | adds. */
-PTX_INLINE int ptx_apart(uint32_t base, uint32_t step, uint32_t n, uint32_t others)
-{
-	const uint64_t last = base + (uint64_t)step * (n - 1);
-	const uint32_t low = (base | step) & -(base | step);
-
-	return others < low ||
-	       (last < (1u << 31) && !(others & ((2u << (31 - __builtin_clz((uint32_t)last | 1))) - 1)));
-}
-
-/* Of the threads *from to *to - 1, keep those with base + step * x < limit. */
-PTX_INLINE void ptx_limit(int64_t base, int64_t step, int64_t limit, uint32_t *from, uint32_t *to)
-{
-	int64_t n;
-
-	if (step == 0) {
-		*to = base < limit ? *to : 0;
-	} else if (step > 0) {
-		n = base >= limit ? 0 : step == 1 ? limit - base : (limit - base - 1) / step + 1;
-		*to = n < *to ? (uint32_t)n : *to;
-	} else {
-		n = base < limit ? 0 : step == -1 ? base - limit + 1 : (base - limit) / -step + 1;
-		*from = n <= *from ? *from : n < *to ? (uint32_t)n : *to;
-	}
-}
-
 #define PTX_LEFT 0xffff		/* the place of a thread that has ended */
 #define PTX_BARRIERS 16
 
@@ -266,6 +229,20 @@ static void ptx_exchange_matrices(uint32_t *words, int operation)
 	}
 }
 
+/* Give the lanes of @group what their yield computes. */
+static void ptx_answer(struct ptx_threads *threads, uint32_t first, uint32_t n, uint32_t group,
+		       const struct ptx_yield *yield)
+{
+	if (yield->kind == PTX_ACTIVE) {
+		for (uint32_t j = 0; j < n; j++)
+			threads->result[first + j] = group;
+	} else if (yield->operation >= PTX_MMA_F16_8) {
+		ptx_exchange_matrices(threads->matrix + PTX_MATRIX_WORDS * first, yield->operation);
+	} else if (yield->operation != PTX_MEET) {
+		ptx_exchange(threads, first, group, yield);
+	}
+}
+
 /*
  * Let lanes of a warp continue that wait for each other, if any can. Returns whether some could. Lanes are complete
  * when all lanes that their mask names wait at a yield of the same operation, or have ended; the yields may be in
@@ -318,18 +295,7 @@ static int ptx_meet(struct ptx_threads *threads, uint32_t first, uint32_t n, con
 	}
 	if (!group)
 		return 0;
-	{
-		const struct ptx_yield *yield = &yields[threads->place[first + (uint32_t)__builtin_ctz(group)]];
-
-		if (yield->kind == PTX_ACTIVE) {
-			for (uint32_t j = 0; j < n; j++)
-				threads->result[first + j] = group;
-		} else if (yield->operation >= PTX_MMA_F16_8) {
-			ptx_exchange_matrices(threads->matrix + PTX_MATRIX_WORDS * first, yield->operation);
-		} else if (yield->operation != PTX_MEET) {
-			ptx_exchange(threads, first, group, yield);
-		}
-	}
+	ptx_answer(threads, first, n, group, &yields[threads->place[first + (uint32_t)__builtin_ctz(group)]]);
 	for (uint32_t j = 0; j < n; j++)
 		threads->waits[first + j] &= (uint8_t)~(group >> j & 1);
 	return 1;
@@ -580,128 +546,5 @@ static int ptx_run(const struct ptx_block *k, struct ptx_threads *s, const struc
 		if (why == PTX_ENDED)
 			ptx_stuck(k, s, yields);
 		return why;
-	}
-}
-
-/*
- * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @state: bytes of it for each
- * thread. @general: 1: threads exchange values, 2: matrices, too.
- */
-static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *name,
-		      const struct adsm_kernel_block *block, const void *const *args, uint64_t shared,
-		      uint64_t dynamic, uint64_t state, int form)
-{
-	const uint32_t n = block->block[0] * block->block[1] * block->block[2];
-	const size_t N = (n + 63u) & ~63u, here = (shared + 63) & ~(uint64_t)63;
-	const size_t bytes = N * (state + (form == PTX_EVEN ? 0 : 4) + (form >= PTX_GENERAL ? 1 + 5 * 4 + 1 + 3 * 2 : 0) +
-				  (form == PTX_MATRICES ? 4 * PTX_MATRIX_WORDS : 0));
-	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + 64;
-	char *at;
-
-	*k = (struct ptx_block){
-		.shared_size = (uint32_t)(here + dynamic), .dynamic_size = (uint32_t)dynamic,
-		.print = ptx_print, .allocate = ptx_allocate, .release = ptx_release, .fail = ptx_fail,
-		.trap = ptx_trap, .nanoseconds = ptx_nanoseconds, .name = name, .block = block, .args = args, .N = N,
-	};
-	if (s)
-		size += bytes;
-	k->memory = size > 64 ? malloc(size) : 0;
-#ifdef PTX_CHECK
-	k->check_size = (uint32_t)(dynamic ? here + dynamic : shared);
-	k->written = calloc(1, here + dynamic + 1);
-#endif
-	if ((size > 64 && !k->memory) || PTX_LACKS_CHECKS(k))
-		ptx_report(k, 0, "there is not enough memory for the threads of the block");
-	at = k->sh = (char *)(((uintptr_t)k->memory + 63) & ~(uintptr_t)63);
-	if (!s)
-		return;
-	at += size - 64 - bytes;
-	*s = (struct ptx_threads){ .n = n, .state = at };
-	if (form == PTX_EVEN)
-		return;
-	at += N * state;
-	s->place = (uint16_t *)at;
-	s->before = s->place + N;
-	memset(s->place, 0, N * sizeof(*s->place));
-	memset(s->before, 0, N * sizeof(*s->before));
-	if (form == PTX_PLAIN)
-		return;
-	s->a = (uint32_t *)(s->before + N);
-	s->b = s->a + N;
-	s->c = s->b + N;
-	s->mask = s->c + N;
-	s->result = s->mask + N;
-	s->x = (uint16_t *)(s->result + N);
-	s->y = s->x + N;
-	s->z = s->y + N;
-	s->waits = (uint8_t *)(s->z + N);
-	s->flag = s->waits + N;
-	s->matrix = form == PTX_MATRICES ? (uint32_t *)(s->flag + N) : 0;
-	memset(s->waits, 0, N);
-	if (block->block[1] * block->block[2] == 1) {
-		s->x = 0;
-		return;
-	}
-	for (uint32_t t = 0, z = 0; z < block->block[2]; z++) {
-		for (uint32_t y = 0; y < block->block[1]; y++) {
-			for (uint32_t x = 0; x < block->block[0]; x++, t++) {
-				s->x[t] = (uint16_t)x;
-				s->y[t] = (uint16_t)y;
-				s->z[t] = (uint16_t)z;
-			}
-		}
-	}
-}
-
-/* An argument that is an address. */
-PTX_INLINE char *ptx_pointer(const void *const *args, int index)
-{
-	uint64_t address;
-
-	memcpy(&address, args[index], sizeof(address));
-	return (char *)(uintptr_t)address;
-}
-
-/* The bytes of memory that the launch adds: the argument after the parameters. */
-PTX_INLINE uint64_t ptx_dynamic(const void *const *args, int n_params)
-{
-	uint64_t size;
-
-	memcpy(&size, args[n_params], sizeof(size));
-	return size;
-}
-
-static void ptx_end(struct ptx_block *k)
-{
-	free(k->memory);
-	free(k->written);
-}
-
-static void *ptx_state(size_t size)
-{
-	void *state = malloc(size);
-
-	if (!state) {
-		fprintf(stderr, "adsm: there is not enough memory for the state of a block\n");
-		ptx_end_badly();
-	}
-	return state;
-}
-
-/* Run a block whose kernel can be left, where the device does not run other blocks meanwhile. */
-PTX_RARE void ptx_run_steps(int (*step)(const struct adsm_kernel_block *block, const void *const *args, void **state,
-					int open),
-			    const struct adsm_kernel_block *block, const void *const *args, const char *name)
-{
-	const int is_alone = (uint64_t)block->grid[0] * block->grid[1] * block->grid[2] == 1;
-	void *state = 0;
-	int open = 0, why;
-
-	while ((why = step(block, args, &state, open))) {
-		open = why == PTX_AT_GRID;
-		if (!open || is_alone)
-			continue;
-		fprintf(stderr, "adsm: kernel %s: grid.sync() needs a device that runs all blocks of the grid\n", name);
-		ptx_end_badly();
 	}
 }
