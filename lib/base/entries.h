@@ -2,9 +2,9 @@
 /*
  * entries.h - kernels in CUDA C, as their module describes them: the section adsm_entries.
  *
- * The first line is "entries 1 code LEVEL", or "entries 1 ptx" if the module has no code for its kernels, only PTX.
- * LEVEL is the level of processors that the code needs (processor.h); 0 or nothing: every processor of the architecture.
- * For each kernel there is a line, and after it a line for each parameter and for each module variable that the kernel uses:
+ * The first line is "entries 1 code LEVEL", or "entries 1 ptx" if the module has PTX and no code for its kernels.
+ * LEVEL is the level of processors that the code needs (processor.h); 0 or nothing: none. For each kernel there is a
+ * line, and after it a line for each parameter and for each module variable that the kernel uses:
  *
  *	kernel NAME FULL FLAGS THREADS SHARED PARAMETERS VARIABLES
  *	param NAME TYPE KIND ACCESS SIZE
