@@ -278,7 +278,7 @@ static int read_writes(struct adsm_module_info *info, const struct section *sect
 	if (!error && !adsm_writes_are_valid(info->writes))
 		error = adsm_fail(-ENOEXEC, "the kernel module is damaged: section adsm_writes");
 	for (size_t i = 0; !error && *info->writes && i < info->n_kernels; i++) {
-		struct adsm_param *params = adsm_module_params(info, i);
+		struct adsm_param *params = info->params + (info->kernels[i].params - info->params);
 
 		for (uint32_t p = 0; p < info->kernels[i].n_params; p++) {
 			if (params[p].kind == ADSM_ARG_POINTER && params[p].access == ADSM_ACCESS_INOUT)
