@@ -2,7 +2,7 @@
 /* bases.c - the C text that bases.h describes: the code before a row of threads, and widened indices. */
 #include "bases.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum { COMPUTED = 1, FROM_START };
 
@@ -207,15 +207,9 @@ static void write_fits(struct adsm_ptx_writer *writer, const struct needed *need
 void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear)
 {
 	const size_t n = (size_t)writer->function->n_registers + 1;
-	struct needed needed = {
-		.linear = linear, .registers = calloc(n, 1), .list = calloc(n, sizeof(*needed.list)),
-	};
+	struct needed needed = { .linear = linear, .registers = linear->needed, .list = linear->list };
 
-	if (!needed.registers || !needed.list) {
-		free(needed.registers);
-		free(needed.list);
-		adsm_ptx_refuse(writer, "there is no memory");
-	}
+	memset(linear->needed, 0, n);
 	need_all(&needed);
 	for (uint32_t i = 1; i <= linear->n_indices; i++)
 		adsm_ptx_print(writer, "\tint64_t w%u = 0, w%us = 0;\n", i, i);
@@ -227,8 +221,6 @@ void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear
 	write_thread(writer, &needed, 0);
 	write_thread(writer, &needed, 1);
 	write_fits(writer, &needed);
-	free(needed.registers);
-	free(needed.list);
 }
 
 static uint32_t index_of(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction)

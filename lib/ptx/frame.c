@@ -242,6 +242,16 @@ static bool suspends(struct adsm_ptx_writer *writer, const struct adsm_ptx_regio
 	return writer->suspends;
 }
 
+/* May a thread end in a function that it calls? */
+static bool may_end_in_call(const struct adsm_ptx_body *kernel)
+{
+	for (uint32_t i = 0; kernel->writer->functions_exit && i < kernel->function->n; i++) {
+		if (adsm_ptx_is(&kernel->function->instructions[i], "call"))
+			return true;
+	}
+	return false;
+}
+
 static void write_kernel(struct adsm_ptx_body *kernel)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
@@ -262,7 +272,7 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 	kernel->general = writer->checks || !is_plain(kernel);
 	is_one = kernel->regions.size > REGIONS_MAX &&
 		 kernel->regions.size > (uint64_t)REGIONS_TIMES * kernel->function->n;
-	kernel->even = !kernel->general && kernel->divergence.is_even && !is_one;
+	kernel->even = !kernel->general && kernel->divergence.is_even && !is_one && !may_end_in_call(kernel);
 	for (uint32_t i = 1; i < n; i++)
 		kernel->matrices |= adsm_ptx_is_matrix_yield(kernel->regions.regions[i].yield);
 	lay_out(kernel);

@@ -321,8 +321,10 @@ int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm
 	linear.indices[0] = calloc(n, 2 * sizeof(*linear.indices[0]));
 	linear.indices[1] = linear.indices[0] + n;
 	linear.ors = calloc((size_t)function->n + 1, sizeof(*linear.ors));
+	linear.needed = calloc(n, 1);
+	linear.list = calloc(n, sizeof(*linear.list));
 	linear.decided = calloc(blocks->n / 64 + 1, sizeof(*linear.decided));
-	if (!linear.shapes || !linear.indices[0] || !linear.ors || !linear.decided)
+	if (!linear.shapes || !linear.indices[0] || !linear.ors || !linear.needed || !linear.list || !linear.decided)
 		error = -ENOMEM;
 	for (uint32_t i = 0; !error && i < function->n; i++) {
 		const struct adsm_ptx_instruction *instruction = &function->instructions[i];
@@ -347,6 +349,8 @@ void adsm_ptx_linear_destroy(struct adsm_ptx_linear *linear)
 	free(linear->shapes);
 	free(linear->indices[0]);
 	free(linear->ors);
+	free(linear->needed);
+	free(linear->list);
 	free(linear->decided);
 	*linear = (struct adsm_ptx_linear){ .n_indices = 0 };
 }

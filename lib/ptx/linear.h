@@ -35,6 +35,9 @@ struct adsm_ptx_linear {
 	uint32_t n_ors;
 	struct adsm_ptx_limit limits[ADSM_PTX_LIMITS];
 	uint32_t n_limits;
+	/* Room for bases.c: by register, what it is for; instructions. */
+	uint8_t *needed;
+	const struct adsm_ptx_instruction **list;
 	const uint32_t *offsets;	/* by register: where its value is in u when the part begins */
 	const uint64_t *named;		/* bits: registers of the text; it leaves out the indices of others */
 	uint64_t *decided;		/* bits: blocks whose branch would end threads that limits leave out */

@@ -47,8 +47,6 @@ static const struct { const char *registers, *text; } instructions[] = {
 	{ INTEGERS, "sust.b.1d.b32.trap [%m, {%a}], %b;" },
 	{ INTEGERS, "sured.b.add.1d.u32.trap [%m, {%a}], %b;" },
 	{ INTEGERS, "suq.width.b32 %d, [%m];" },
-	{ INTEGERS, "bar.arrive 1, 64;" },
-	{ INTEGERS, "barrier.cta.arrive.aligned 1, 64;" },
 	{ INTEGERS, "barrier.cluster.arrive;" },
 	{ INTEGERS, "barrier.cluster.wait;" },
 	{ INTEGERS, "fence.proxy.async;" },

@@ -542,6 +542,11 @@ static void add_barriers(void)
 				"st.shared.u32 [%%s], %%1; %s.sync%s %s; add.u32 %%y, %%t, 33; "
 				"rem.u32 %%y, %%y, 96; mad.lo.u32 %%y, %%y, 16, 0; ld.shared.u32 %%0, [%%y];", names[i],
 				aligned, i % 2 ? "3, 96" : "0")->extra = 33;
+		/* Each thread arrives, and then waits: the barrier counts it twice. */
+		add_thread_form(exchange, "o:b32 i:b32",
+				"st.shared.u32 [%%s], %%1; %s.arrive%s 4, 192; %s.sync%s 4, 192; add.u32 %%y, %%t, 33; "
+				"rem.u32 %%y, %%y, 96; mad.lo.u32 %%y, %%y, 16, 0; ld.shared.u32 %%0, [%%y];", names[i],
+				aligned, names[i], aligned)->extra = 33;
 	}
 	add_thread_form(exchange_in_warp, "o:b32 i:b32 m:b32 g:pred n:b32",
 			"@!%%3 bra END; st.shared.u32 [%%s], %%1; bar.warp.sync %%2; and.b32 %%4, %%t, 31; "
