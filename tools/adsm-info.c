@@ -166,9 +166,9 @@ static bool show_module(const char *path)
 			printf("  %-20s %u parameters, blocks of up to %u threads%s%s\n", kernel->name,
 			       kernel->n_params, kernel->max_threads,
 			       kernel->global_atomics ? ", may do atomics on objects" : "", services);
+		show_needs(info, kernel->name);
 		show_entry(kernel);
 		show_access(kernel);
-		show_needs(info, kernel->name);
 	}
 	show_partitions(info);
 	adsm_module_info_destroy(info);

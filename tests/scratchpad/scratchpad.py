@@ -65,14 +65,14 @@ def lost():
            "ADSM_SPACE_GLOBAL before ")
     says(run("raw", "near"), r"raw: -\d+: .*" + raw % ("raw", "0x[0-9a-f]+"), r"far: -\d+: ")
     says(run("raw_store"), raw % ("raw_store", "0x[0-9a-f]+"))
-    says(run("null"), crashed % ("raw", "0x8$"))
+    says(run("null"), crashed % ("raw", r"0x8, in block \(0, 0, 0\)"))
     nothing = "an access through a pointer to device memory that points to no object: "
     says(run("far"), crashed % ("far", "0x8: " + nothing + "a null pointer, a pointer beyond its "
                                 "object, or a pointer that never belonged to an object"))
     says(run("behind"), crashed % ("far", "0x[0-9a-f]+: " + nothing + "64 bytes behind the end of the 4194304 bytes of "
                                    "an object at 0x"))
     says(run("unaligned"), crashed % ("unaligned", "0x[0-9a-f]+: an atomic operation at an address that is not a "
-                                      "multiple of its size$"))
+                                      r"multiple of its size, in block \(\d+, 0, 0\)"))
     says(run("deep"), crashed % ("deep", r"0x[0-9a-f]+: its stack of \d+ bytes in the local store has overflowed"))
 
 
