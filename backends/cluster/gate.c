@@ -94,12 +94,14 @@ static bool may_pass(const struct gate *gate, int fd)
 	return gate->hosts ? access(gate->started, F_OK) != 0 : gate->node && !state.all_here;
 }
 
-/* Is the caller a kernel? Modules of kernels are loaded by /proc/self/fd/…. Connections of kernels are not checked. */
+/* Is the caller a kernel? Modules of kernels are loaded by /proc/PID/fd/…. Connections of kernels are not checked. */
 static bool is_kernel(const void *caller)
 {
+	char folder[64];
 	Dl_info info;
+	int n = snprintf(folder, sizeof(folder), "/proc/%d/fd/", getpid());
 
-	return dladdr(caller, &info) && info.dli_fname && !strncmp(info.dli_fname, "/proc/self/fd/", 14);
+	return dladdr(caller, &info) && info.dli_fname && !strncmp(info.dli_fname, folder, (size_t)n);
 }
 
 static bool is_closed(const struct gate *gate)

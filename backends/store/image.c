@@ -95,7 +95,7 @@ void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end)
 {
 	struct place place = { .begin = UINT64_MAX };
 
-	adsm_format(place.path, sizeof(place.path), "/proc/self/fd/%d", code);
+	adsm_os_fd_path(code, place.path, sizeof(place.path));
 	dl_iterate_phdr(find_place, &place);
 	*ret_begin = place.begin;
 	*ret_end = place.end;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -44,6 +45,11 @@ static char *mapped_at(uintptr_t address, char *text, size_t size)
  * dladdr() would return argv[0], which is whatever its parent wrote. A relative name is relative to a folder that the
  * process may have left since.
  */
+void adsm_os_fd_path(int fd, char *ret_path, size_t size)
+{
+	snprintf(ret_path, size, "/proc/%d/fd/%d", getpid(), fd);
+}
+
 int adsm_os_library_path(char *ret_path, size_t size)
 {
 	uintptr_t here = (uintptr_t)adsm_os_library_path;

@@ -91,8 +91,8 @@ int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]
 		close(fd);
 		return -ENOSPC;
 	}
-	/* Debuggers open this path, too: so it does not begin with /proc/self. */
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	/* Debuggers open this path, too. */
+	adsm_os_fd_path(fd, path, sizeof(path));
 	modules[i].handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!modules[i].handle) {
 		if (access(path, R_OK))
