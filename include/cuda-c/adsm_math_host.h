@@ -38,7 +38,7 @@ ADSM_CUDA_MIN_MAX_SIGNS(long long)
 #undef ADSM_CUDA_MIN_MAX_SIGNS
 #undef ADSM_CUDA_MIN_MAX
 
-/* A number is less than what is not a number. */
+/* If one argument is a NaN, the result is the other argument. */
 #define ADSM_CUDA_MIN_MAX_REAL(a, b, result, f) \
 	ADSM_CUDA_BOTH result min(a x, b y) { return __builtin_fmin##f(x, y); } \
 	ADSM_CUDA_BOTH result max(a x, b y) { return __builtin_fmax##f(x, y); }

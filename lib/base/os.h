@@ -381,7 +381,7 @@ const char *adsm_os_read_text(const char *path, char *buffer, size_t size);	/* [
  */
 int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, size_t n_fds,
 			 int *ret_pid, int *ret_pidfd);
-/* Write the path by which other processes, too, can open what a descriptor of this process names. */
+/* Write the path of a descriptor of this process: "/proc/PID/fd/FD". Other processes can open it, too. */
 void adsm_os_fd_path(int fd, char *ret_path, size_t size);
 /* Return the path of the shared object that contains this code; of its folder, without a slash at the end. */
 int adsm_os_library_path(char *ret_path, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * access.h - what a kernel does with its parameters, and with memory that they do not name. Every verdict has the first
- * instruction that is its reason. What is not certain counts as done.
+ * instruction that is its reason. The analysis assumes each access that it cannot exclude.
  */
 #pragma once
 

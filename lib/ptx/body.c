@@ -96,7 +96,7 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 	const bool guarded = block->by && block->by->guard.kind != ADSM_PTX_OP_NONE;
 
 	writer->instruction = block->by;
-	/* What is not supported is refused here. */
+	/* Refuse a kernel that ends the block with an unsupported instruction. */
 	if (block->by && !adsm_ptx_suspends(block->by) && !adsm_ptx_is_step(block->by))
 		adsm_ptx_find_form(writer, block->by);
 	if (block->by)

@@ -446,7 +446,7 @@ static void enter(void *arg, const struct adsm_ptx_function *function)
 
 /* ---- All of it ---------------------------------------------------------------------------- */
 
-/* The result of what is not known may be anything that its operands are. */
+/* An instruction that the analysis does not know: each result may be any of the operands, or a value from memory. */
 static void unknown(struct flow *flow)
 {
 	struct adsm_ptx_value value = { 0 };
