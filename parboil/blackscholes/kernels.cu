@@ -11,9 +11,9 @@ __device__ float normal(float d)
 	return d > 0 ? 1 - tail : tail;
 }
 
-__global__ void __launch_bounds__(128) BlackScholes(const float *price, const float *strike, const float *years,
-						    float *call, float *put, int n, int share, float rate,
-						    float volatility)
+extern "C" __global__ void __launch_bounds__(128) BlackScholes(const float *price, const float *strike,
+							       const float *years, float *call, float *put, int n,
+							       int share, float rate, float volatility)
 {
 	const int start = blockIdx.x * (share ? share : (int)blockDim.x);
 	const int end = share && share < n - start ? start + share : n;

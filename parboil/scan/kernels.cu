@@ -4,8 +4,8 @@
 #define THREADS 256			/* of each block */
 #define SEGMENT (2 * THREADS)
 
-__global__ void __launch_bounds__(THREADS) Scan(const unsigned *in, unsigned *out, unsigned *sums, int n,
-						unsigned factor)
+extern "C" __global__ void __launch_bounds__(THREADS) Scan(const unsigned *in, unsigned *out, unsigned *sums, int n,
+							   unsigned factor)
 {
 	__shared__ unsigned tree[SEGMENT];
 	const int t = threadIdx.x, i = blockIdx.x * SEGMENT + t, j = i + THREADS;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(THREADS) Scan(const unsigned *in, unsigned *ou
 }
 
 /* To each segment what all segments before it came to. */
-__global__ void __launch_bounds__(THREADS) AddSums(unsigned *out, const unsigned *sums, int n)
+extern "C" __global__ void __launch_bounds__(THREADS) AddSums(unsigned *out, const unsigned *sums, int n)
 {
 	const int i = blockIdx.x * SEGMENT + threadIdx.x, j = i + THREADS;
 

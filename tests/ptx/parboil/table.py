@@ -49,7 +49,8 @@ def verdict(declared, inferred):
 
 rows = ["| Program | Kernel | Parameter | Declared | Inferred | |", "|---|---|---|---|---|---|"]
 for source in sources:
-    program = os.path.basename(source).removesuffix(".cu")
+    folder, name = os.path.split(source)
+    program = os.path.basename(folder) if name == "kernels.cu" else name.removesuffix(".cu")
     declared = read_declared(program)
     for kernel, params in read_inferred(source).items():
         for i, access in sorted(params.items()):
