@@ -39,6 +39,19 @@ static void need(struct needed *needed, const struct adsm_ptx_recipe *recipe)
 	}
 }
 
+/* Does the text need a limit, or a comparison that divides the row? */
+static bool is_used(const struct adsm_ptx_linear *linear, uint32_t i)
+{
+	const struct adsm_ptx_instruction *by = linear->limits[i].by;
+	bool used = i < linear->n_limits || adsm_ptx_bit(linear->named, linear->limits[i].predicate);
+
+	for (uint32_t side = 1; i >= linear->n_limits && side < 3; side++) {
+		if (by->operands[side].kind == ADSM_PTX_OP_REGISTER)
+			used = used && adsm_ptx_bit(linear->named, by->operands[side].reg);
+	}
+	return used;
+}
+
 /* Append what a limit compares with, or its predicate. */
 static void write_limit(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear, uint32_t i)
 {
@@ -122,8 +135,9 @@ static void write_thread(struct adsm_ptx_writer *writer, const struct needed *ne
 		if (needed->registers[linear->ors[i]->operands[0].reg])
 			write_or(writer, needed->linear, i, x);
 	}
-	for (uint32_t i = 0; !x && i < linear->n_limits; i++)
-		write_limit(writer, needed->linear, i);
+	for (uint32_t i = 0; !x && i < linear->n_limits + linear->n_splits; i++)
+		if (is_used(linear, i))
+			write_limit(writer, needed->linear, i);
 	adsm_ptx_print(writer, "\t}\n");
 }
 
@@ -172,9 +186,11 @@ static void need_all(struct needed *needed)
 		if (index_number(linear, reg, false) || index_number(linear, reg, true))
 			need(needed, &linear->recipes.recipes[reg]);
 	}
-	for (uint32_t i = 0; i < linear->n_limits; i++) {
+	for (uint32_t i = 0; i < linear->n_limits + linear->n_splits; i++) {
 		const struct adsm_ptx_instruction *by = linear->limits[i].by;
 
+		if (!is_used(linear, i))
+			continue;
 		if (!by)
 			need(needed, &linear->recipes.recipes[linear->limits[i].predicate]);
 		for (uint32_t side = 1; by && side < 3; side++) {
@@ -215,12 +231,46 @@ void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear
 		adsm_ptx_print(writer, "\tint64_t w%u = 0, w%us = 0;\n", i, i);
 	for (uint32_t i = 1; i <= linear->n_ors; i++)
 		adsm_ptx_print(writer, "\tuint32_t x%u, x%us, x%uu;\n", i, i, i);
-	for (uint32_t i = 0; i < linear->n_limits; i++)
+	for (uint32_t i = 0; i < linear->n_limits + linear->n_splits; i++)
 		adsm_ptx_print(writer, "\tint64_t l%ua, l%ub;\n", i, i);
 	adsm_ptx_print(writer, "\tif (wide) {\n\tint fits = 1;\n");
 	write_thread(writer, &needed, 0);
 	write_thread(writer, &needed, 1);
 	write_fits(writer, &needed);
+}
+
+bool adsm_ptx_write_splits(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear)
+{
+	bool any = false;
+
+	for (uint32_t i = linear->n_limits; i < linear->n_limits + linear->n_splits; i++)
+		any |= is_used(linear, i);
+	if (!any)
+		return false;
+	adsm_ptx_print(writer, "\tfor (uint32_t begin = from, end; begin < to; begin = end) {\n\tend = to;\n");
+	for (uint32_t i = linear->n_limits; i < linear->n_limits + linear->n_splits; i++) {
+		bool swap = false, or_equal = false;
+
+		if (!is_used(linear, i))
+			continue;
+		adsm_ptx_limit_order(linear->limits[i].by, true, &swap, &or_equal);
+		adsm_ptx_print(writer, "\tconst uint8_t c%u __attribute__((unused)) = wide ? ptx_split(", i);
+		write_difference(writer, linear, i, swap, "");
+		adsm_ptx_print(writer, ", ");
+		write_difference(writer, linear, i, swap, "s");
+		adsm_ptx_print(writer, ", %u, begin, &end) : 0;\n", or_equal);
+	}
+	return true;
+}
+
+/* The number of a comparison that divides the row; ADSM_PTX_LIMITS: it is none. */
+static uint32_t split_of(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction)
+{
+	for (uint32_t i = linear->n_limits; i < linear->n_limits + linear->n_splits; i++) {
+		if (linear->limits[i].by == instruction)
+			return i;
+	}
+	return ADSM_PTX_LIMITS;
 }
 
 static uint32_t index_of(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction)
@@ -232,15 +282,19 @@ static uint32_t index_of(const struct adsm_ptx_linear *linear, const struct adsm
 
 bool adsm_ptx_is_wide(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction)
 {
-	return index_of(linear, instruction) != 0;
+	return index_of(linear, instruction) != 0 || split_of(linear, instruction) != ADSM_PTX_LIMITS;
 }
 
 void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_linear *linear,
 			 const struct adsm_ptx_instruction *instruction)
 {
 	const struct adsm_ptx_operand *operands = instruction->operands;
-	const uint32_t index = index_of(linear, instruction);
+	const uint32_t index = index_of(linear, instruction), split = split_of(linear, instruction);
 
+	if (split != ADSM_PTX_LIMITS) {
+		adsm_ptx_print(writer, "r%u = c%u;", operands[0].reg, split);
+		return;
+	}
 	adsm_ptx_begin(writer, &operands[0], ADSM_PTX_u64);
 	adsm_ptx_print(writer, "(uint64_t)(w%u + w%us * (int64_t)tx)", index, index);
 	if (!adsm_ptx_is(instruction, "cvt")) {

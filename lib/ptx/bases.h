@@ -11,7 +11,12 @@
  */
 void adsm_ptx_write_bases(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
 void adsm_ptx_write_range(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
-/* Does an instruction widen such an index? */
+/*
+ * Append a loop over the parts of a row, from begin to end, in which each comparison has one result; it needs a closing
+ * brace. Returns false, and appends nothing, if the text has no such comparison.
+ */
+bool adsm_ptx_write_splits(struct adsm_ptx_writer *writer, struct adsm_ptx_linear *linear);
+/* Does an instruction widen such an index, or is it such a comparison? */
 bool adsm_ptx_is_wide(const struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *instruction);
 /* Append its statement for a row in which no index wraps around. */
 void adsm_ptx_write_wide(struct adsm_ptx_writer *writer, const struct adsm_ptx_linear *linear,

@@ -372,10 +372,12 @@ void adsm_ptx_write_threads(struct adsm_ptx_body *kernel, const char *suffix)
 		adsm_ptx_write_range(writer, writer->linear);
 		adsm_ptx_print(writer, "\t}\n");
 	}
+	kernel->divided = writer->linear && adsm_ptx_write_splits(writer, writer->linear);
 	adsm_ptx_print(writer, "\tPTX_INDEPENDENT\n"
-		       "\tfor (uint32_t tx = from; tx < to; tx++) {\n"
+		       "\tfor (uint32_t tx = %s; tx < %s; tx++) {\n"
 		       "\t\tconst size_t T __attribute__((unused)) = t0 + tx;\n"
-		       "\t\tconst uint32_t t __attribute__((unused)) = (uint32_t)T;\n");
+		       "\t\tconst uint32_t t __attribute__((unused)) = (uint32_t)T;\n",
+		       kernel->divided ? "begin" : "from", kernel->divided ? "end" : "to");
 }
 
 /*
@@ -388,7 +390,7 @@ void adsm_ptx_write_rows_end(struct adsm_ptx_body *kernel, const char *suffix)
 	const uint32_t index = kernel->frame->index;
 	const char *params = rows_params(kernel), *args = rows_args(kernel);
 
-	adsm_ptx_print(writer, "\tend:;\n\t}\n\t}\n\treturn at;\n}\n");
+	adsm_ptx_print(writer, "\tend:;\n\t}\n\t}\n%s\treturn at;\n}\n", kernel->divided ? "\t}\n" : "");
 	if (writer->linear)
 		adsm_ptx_print(writer, "PTX_NEVER int K%u%s_row(const struct ptx_block *k%s, uint32_t y, uint32_t z, "
 			       "size_t first)\n{\n\treturn K%u%s_rows(k%s, 0, 0, y, z, first);\n}\n", index, suffix,

@@ -18,6 +18,7 @@ struct adsm_ptx_body {
 	struct adsm_ptx_divergence divergence;
 	bool general;
 	bool matrices;			/* threads exchange matrices */
+	bool divided;			/* the current text divides rows (bases.h) */
 	bool even;			/* not general, and all threads are always at the same place */
 	/* Where the array of a kept register is in the state, in bytes for each thread; or its one copy, in bytes. */
 	uint32_t *offsets, common_size;

@@ -202,6 +202,14 @@ static bool compares_indices(struct adsm_ptx_linear *linear, const struct adsm_p
 	return true;
 }
 
+static void add_indices(struct adsm_ptx_linear *linear, const struct adsm_ptx_instruction *by)
+{
+	for (uint32_t i = 1; i < 3; i++) {
+		if (adsm_ptx_is_index(linear, &by->operands[i]))
+			add_index(linear, by->operands[i].reg, adsm_ptx_type_of(by) == ADSM_PTX_u32);
+	}
+}
+
 static bool limit_by_predicate(struct adsm_ptx_linear *linear, const struct adsm_ptx_operand *predicate, bool wanted,
 			       bool add, uint32_t depth);
 
@@ -213,10 +221,7 @@ static bool limit_by_comparison(struct adsm_ptx_linear *linear, const struct ads
 		return false;
 	if (!add)
 		return true;
-	for (uint32_t i = 1; i < 3; i++) {
-		if (adsm_ptx_is_index(linear, &by->operands[i]))
-			add_index(linear, by->operands[i].reg, adsm_ptx_type_of(by) == ADSM_PTX_u32);
-	}
+	add_indices(linear, by);
 	if (linear->n_limits < ADSM_PTX_LIMITS)
 		linear->limits[linear->n_limits++] = (struct adsm_ptx_limit){ .by = by, .wanted = wanted };
 	return true;
@@ -309,6 +314,27 @@ static void find_limits(struct adsm_ptx_linear *linear, const struct adsm_ptx_bl
 	}
 }
 
+/* Comparisons that are not limits. */
+static void find_splits(struct adsm_ptx_linear *linear, const struct adsm_ptx_function *function)
+{
+	for (uint32_t i = 0; i < function->n && linear->n_limits + linear->n_splits < ADSM_PTX_LIMITS; i++) {
+		const struct adsm_ptx_instruction *by = &function->instructions[i];
+		uint32_t j = 0;
+
+		if (!adsm_ptx_is(by, "setp") || by->n != 3 || by->operands[0].kind != ADSM_PTX_OP_REGISTER ||
+		    !adsm_ptx_recipe_find(&linear->recipes, by->operands[0].reg) || !compares_indices(linear, by) ||
+		    shape_of(linear, by->operands[0].reg) == UNIFORM)
+			continue;
+		while (j < linear->n_limits && linear->limits[j].by != by)
+			j++;
+		if (j < linear->n_limits)
+			continue;
+		add_indices(linear, by);
+		linear->limits[linear->n_limits + linear->n_splits++] = (struct adsm_ptx_limit){
+			.by = by, .predicate = by->operands[0].reg, .wanted = true };
+	}
+}
+
 int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm_ptx_part *part,
 			 struct adsm_ptx_linear *ret_linear)
 {
@@ -335,6 +361,8 @@ int adsm_ptx_linear_find(const struct adsm_ptx_blocks *blocks, const struct adsm
 	}
 	if (!error && !blocks->n_yields)
 		find_limits(&linear, blocks);
+	if (!error)
+		find_splits(&linear, function);
 	if (error || linear.recipes.failed) {
 		adsm_ptx_linear_destroy(&linear);
 		return -ENOMEM;

@@ -33,8 +33,9 @@ struct adsm_ptx_linear {
 	uint32_t n_indices;
 	const struct adsm_ptx_instruction **ors;	/* linear if their operands have no bit in common */
 	uint32_t n_ors;
+	/* After the limits: comparisons whose result changes within a row, which is divided there. */
 	struct adsm_ptx_limit limits[ADSM_PTX_LIMITS];
-	uint32_t n_limits;
+	uint32_t n_limits, n_splits;
 	/* Room for bases.c: by register, what it is for; instructions. */
 	uint8_t *needed;
 	const struct adsm_ptx_instruction **list;

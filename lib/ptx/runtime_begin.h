@@ -41,6 +41,20 @@ PTX_INLINE void ptx_limit(int64_t base, int64_t step, int64_t limit, uint32_t *f
 	}
 }
 
+/* Is base + step * x < limit for thread @begin? *end becomes the next thread for which it is not the same. */
+PTX_INLINE uint8_t ptx_split(int64_t base, int64_t step, int64_t limit, uint32_t begin, uint32_t *end)
+{
+	const uint8_t result = base + step * begin < limit;
+	uint32_t first = begin, last = *end;
+
+	if (result != (step < 0) && step != 0) {
+		/* It changes: up to there, or from there on, it holds. */
+		ptx_limit(base, step, limit, &first, &last);
+		*end = result ? last : first;
+	}
+	return result;
+}
+
 /* The indices of the threads of a block with more than one dimension. */
 static void ptx_number(struct ptx_threads *s, const struct adsm_kernel_block *block)
 {
