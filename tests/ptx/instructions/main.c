@@ -5,9 +5,10 @@
  *
  * instructions MODE N/M CC LIB_PTX	part N of M of the forms of a mode:
  *	sample		some forms of each opcode, 3,000 values
+ *	some		all forms, 100,000 values
  *	full		all forms, 10^7 values
  *	exhaustive	approximations and conversions of 32 bits, all values
- *	spread		the same, every 17th piece of the values
+ *	spread		the same, every 101st piece of the values
  * instructions MODE WORD CC LIB_PTX	those whose text begins with the word
  * instructions threads N CC INCLUDE	what threads of a block do together, N times
  * instructions tables [FILE]		the tables of the document, in Markdown; does the file have them?
@@ -25,8 +26,9 @@
 #define BATCH 128
 #define SAMPLE 100			/* forms of an opcode */
 #define SAMPLE_VALUES 3000
+#define SOME_VALUES 100000
 #define FULL_VALUES 10000000
-#define SPREAD_STRIDE 17
+#define SPREAD_STRIDE 101
 #define SAMPLE_STRIDE 1021
 
 /* As modules are compiled; and without an operation that is more exact, and that some processors have. */
@@ -120,7 +122,8 @@ static kernel find_kernel(void *library, size_t index)
 /* Run a batch of forms. Returns the number of forms that are wrong. */
 static size_t run_batch(const struct kernels_place *place, struct form *const *batch, size_t n, const char *mode)
 {
-	const bool is_sample = !strcmp(mode, "sample"), is_full = !strcmp(mode, "full"), all = !is_sample && !is_full;
+	const bool is_sample = !strcmp(mode, "sample"), is_some = !strcmp(mode, "some");
+	const bool is_full = !strcmp(mode, "full") || is_some, all = !is_sample && !is_full;
 	const unsigned stride = !strcmp(mode, "spread") ? SPREAD_STRIDE : is_sample ? SAMPLE_STRIDE : 1;
 	void *library = n ? kernels_build(place, batch, n, is_sample ? SAMPLE_OPTIONS : OPTIONS) : NULL;
 	void *old = n && all ? kernels_build(place, batch, n, OLD_OPTIONS) : NULL;
@@ -132,7 +135,8 @@ static size_t run_batch(const struct kernels_place *place, struct form *const *b
 		int failed = 0;
 
 		if (!all)
-			failed = run_some(batch[i], kernels[0], is_sample ? SAMPLE_VALUES : FULL_VALUES);
+			failed = run_some(batch[i], kernels[0], is_sample ? SAMPLE_VALUES :
+					  is_some ? SOME_VALUES : FULL_VALUES);
 		if (!is_full && is_exhaustive(batch[i]))
 			failed |= run_all(batch[i], kernels, batch[i]->section && old ? 2 : 1, stride);
 		n_failed += (size_t)failed;
@@ -155,7 +159,7 @@ static size_t run_part(const struct kernels_place *place, const char *mode, cons
 	for (size_t i = 0; i < n_forms; i++) {
 		const bool is_first = !forms[i].same;
 		bool is = is_first && (!strcmp(mode, "sample") ? !by_part || is_in_sample(&forms[i]) :
-				       !strcmp(mode, "full") || is_exhaustive(&forms[i]));
+				       !strcmp(mode, "full") || !strcmp(mode, "some") || is_exhaustive(&forms[i]));
 
 		is &= by_part || !strncmp(forms[i].text, which, strlen(which));
 		if (is && (!by_part || index++ % n_parts == part - 1)) {
