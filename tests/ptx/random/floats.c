@@ -318,8 +318,8 @@ static bool is_any_float(enum adsm_ptx_type type)
 	return type == ADSM_PTX_f16 || type == ADSM_PTX_f32 || type == ADSM_PTX_f64;
 }
 
-/* A number as an integer type: what is outside becomes the nearest value, and no number becomes 0. */
-static uint64_t to_integer(const struct code *c, enum adsm_ptx_type type, double value)
+/* A number as an integer type: what is outside becomes the nearest value. NaN: section 9.7.9.21 of the manual. */
+static uint64_t to_integer(const struct code *c, enum adsm_ptx_type type, enum adsm_ptx_type from, double value)
 {
 	const uint32_t bits = bits_of(type);
 	const bool is_signed = adsm_ptx_is_signed(type);
@@ -329,7 +329,7 @@ static uint64_t to_integer(const struct code *c, enum adsm_ptx_type type, double
 	value = nearbyint(value);
 	fesetround(FE_TONEAREST);
 	if (isnan(value))
-		return 0;
+		return from == ADSM_PTX_f64 || bits == 64 ? UINT64_C(1) << (bits - 1) : 0;
 	if (value >= most)
 		return cut(~UINT64_C(0), bits - is_signed);
 	if (value < least)
@@ -405,7 +405,7 @@ static void run_cvt(struct thread *t, const struct code *c)
 				      : from == ADSM_PTX_f32 ? flush(c, f32_of(bits))
 							     : f64_of(bits);
 
-		value = is_any_float(to) ? to_float(c, to, from, number) : to_integer(c, to, number);
+		value = is_any_float(to) ? to_float(c, to, from, number) : to_integer(c, to, from, number);
 	}
 	machine_put(t, &c->in->operands[0], to, cut(value, bits_of(to)));
 }
