@@ -27,6 +27,7 @@ static const char usage[] =
 	"  --stats=text:FILE     write the report to a file\n"
 	"  --stats=json:FILE     write the report to a file, as JSON\n"
 	"  --trace FILE          write a timeline in Chrome's trace-event format, for Perfetto\n"
+	"  --html FILE           write a page with the report, heat maps and the timeline, for a browser\n"
 	"  --advise              also report what would help, and by how much\n"
 	"  --audit               before the program runs, report what the library can do for it\n"
 	"  --nodes N             run on a cluster of N nodes (--backend cluster --cluster-nodes N)\n"
@@ -51,6 +52,7 @@ struct request {
 	bool audit, list;
 	bool observe;		/* reports or traces are wanted, so adsmrun stays until the program has ended */
 	bool files;		/* --files was given */
+	const char *html;	/* the page to write; NULL: none */
 };
 
 static int set_option(const char *name, const char *value)
@@ -125,7 +127,10 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 				*equals = '\0';
 			if (!value)
 				value = !strcmp(name, "stats") ? "text" : !strcmp(name, "advise") ? "1" : argv[++i];
-			if (value) {
+			if (value && !strcmp(name, "html")) {
+				request->html = value;
+				request->observe = true;
+			} else if (value) {
 				status = take_option(name, value);
 			} else {
 				complain("--%s needs a value", name);
@@ -136,9 +141,9 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 		}
 	}
 	*ret_next = i;
-	if (!status && request->files && request->observe) {
-		complain("--files cannot be combined with --stats, --trace or --advise: then adsmrun chooses the "
-			 "files");
+	if (!status && request->files && (request->observe || request->html)) {
+		complain("--files cannot be combined with --stats, --trace, --advise or --html: then adsmrun chooses "
+			 "the files");
 		status = RUN_USAGE;
 	}
 	return status;
@@ -414,6 +419,18 @@ static _Noreturn void end_as(int status)
 	exit(128 + WTERMSIG(status));
 }
 
+/* Become adsm-info, which shows the devices and the options. */
+static int list(void)
+{
+	char path[PATH_MAX];
+
+	if (beside("adsm-info", path))
+		return RUN_FAILED;
+	execl(path, path, NULL);
+	complain("cannot run %s: %s", path, strerror(errno));
+	return RUN_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	struct request request = { 0 };
@@ -427,14 +444,10 @@ int main(int argc, char **argv)
 		status = check_environment();
 	if (status)
 		return status;
-	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || adsm_observe_options.advice;
-	if (request.list) {
-		if (beside("adsm-info", library))
-			return RUN_FAILED;
-		execl(library, library, NULL);
-		complain("cannot run %s: %s", library, strerror(errno));
-		return RUN_FAILED;
-	}
+	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || adsm_observe_options.advice ||
+		request.html;
+	if (request.list)
+		return list();
 	argv += next;
 	if (!*argv) {
 		complain("the program is missing; see adsmrun --help");
@@ -457,7 +470,7 @@ int main(int argc, char **argv)
 	}
 	status = preload(library, &program);
 	if (!status && request.observe)
-		status = files_prepare();
+		status = files_prepare(request.html);
 	if (status)
 		return status;
 	fflush(NULL);

@@ -16,8 +16,9 @@ struct outcome {
 	const char *name;		/* of the program, as on the command line */
 };
 
-/* Choose the files by the options, and pass their names to the library in the environment. Returns 0 or a status. */
-int files_prepare(void);
+/* Choose the files by the options, and pass their names to the library in the environment. @html: the page to write;
+ * NULL: none. Returns 0 or a status. */
+int files_prepare(const char *html);
 /* After the run: complete the files, and print those that are to be printed. */
 void files_finish(const struct outcome *outcome);
 /* No program was started: remove what files_prepare() made. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "adsmrun.h"
+#include "adsmrun_html.h"
 #include "base/output.h"
 #include "observe/options.h"
 
@@ -30,7 +31,8 @@ struct output {
 };
 
 static struct output report, trace;
-static char temporary[PATH_MAX];	/* the folder of a report that is printed; "": none */
+static struct output page;		/* only its path is used */
+static char temporary[PATH_MAX];	/* the folder of files that do not stay; "": none */
 
 /* ---- before the run */
 
@@ -63,24 +65,25 @@ static int set_file(struct output *output, const char *path)
 	return RUN_FAILED;
 }
 
+/* Put an output into a folder that is removed at the end. */
 static int set_temporary(struct output *output)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = getenv("TMPDIR"), *name = output == &trace ? "/trace" : "/report";
 	char path[PATH_MAX];
 
-	snprintf(temporary, sizeof(temporary), "%s/adsmrun.XXXXXX", folder && *folder ? folder : "/tmp");
-	if (!mkdtemp(temporary)) {
-		complain("cannot create the folder %s: %s", temporary, strerror(errno));
-		*temporary = '\0';
-		return RUN_FAILED;
+	if (!*temporary) {
+		snprintf(temporary, sizeof(temporary), "%s/adsmrun.XXXXXX", folder && *folder ? folder : "/tmp");
+		if (!mkdtemp(temporary)) {
+			complain("cannot create the folder %s: %s", temporary, strerror(errno));
+			*temporary = '\0';
+			return RUN_FAILED;
+		}
 	}
-	output->print = true;
-	if (!realpath(temporary, path) || strlen(path) + sizeof("/report") > sizeof(path)) {
+	if (!realpath(temporary, path) || strlen(path) + strlen(name) >= sizeof(path)) {
 		complain("%s: %s", temporary, strerror(errno));
 		return RUN_FAILED;
 	}
-	strcat(path, "/report");
-	return set_file(output, path);
+	return set_file(output, strcat(path, name));
 }
 
 /* Check a file of the command line: it must be possible to create it. */
@@ -93,11 +96,12 @@ static int choose(struct output *output, const char *wanted, const char *option)
 
 	if (!adsm_output_is_new(wanted) && !stat(wanted, &status)) {
 		/* A report can be printed to a device or pipe. A trace must be a regular file, to be completed. */
-		if (output == &trace || S_ISDIR(status.st_mode)) {
+		if (output != &report || S_ISDIR(status.st_mode)) {
 			complain("--%s: %s is not a regular file", option, wanted);
 			return RUN_USAGE;
 		}
 		snprintf(output->copy_to, sizeof(output->copy_to), "%s", wanted);
+		output->print = true;
 		return set_temporary(output);
 	}
 	/* Only the folder is resolved: if the file is a link, the link itself is replaced. */
@@ -126,26 +130,47 @@ static int set_variable(const char *variable, const char *before, const struct o
 	return RUN_FAILED;
 }
 
-int files_prepare(void)
+static int choose_report(void)
 {
 	const char *stats = adsm_observe_options.stats;
-	int status = 0;
 
-	if (!*stats && adsm_observe_options.advice)
-		stats = "text";
-	if (!strcmp(stats, "text")) {
-		status = set_temporary(&report);
-	} else if (*stats) {
-		report.json = strncmp(stats, "text:", 5);
-		status = choose(&report, stats + 5, "stats");
+	report.json = page.wanted || (*stats && strncmp(stats, "text", 4) != 0);
+	if (page.wanted && !strncmp(stats, "text", 4)) {
+		complain("--html already shows the report; to have it in a file, too, use --stats=json:FILE");
+		return RUN_USAGE;
 	}
+	if (*stats && strcmp(stats, "text") != 0)
+		return choose(&report, stats + 5, "stats");
+	if (!*stats && !adsm_observe_options.advice && !page.wanted)
+		return 0;
+	report.print = !page.wanted;
+	return set_temporary(&report);
+}
+
+static int check_different(const struct output *a, const char *a_option, const struct output *b, const char *b_option)
+{
+	if (!a->wanted || !b->wanted || strcmp(a->folder, b->folder) || strcmp(a->name, b->name))
+		return 0;
+	complain("%s and %s name the same file", a_option, b_option);
+	return RUN_USAGE;
+}
+
+int files_prepare(const char *html)
+{
+	int status = html ? choose(&page, html, "html") : 0;
+
+	if (!status)
+		status = choose_report();
 	if (!status && *adsm_observe_options.trace)
 		status = choose(&trace, adsm_observe_options.trace, "trace");
-	if (!status && report.wanted && trace.wanted && !strcmp(report.folder, trace.folder) &&
-	    !strcmp(report.name, trace.name)) {
-		complain("--stats and --trace name the same file");
-		status = RUN_USAGE;
-	}
+	else if (!status && html)
+		status = set_temporary(&trace);
+	if (!status)
+		status = check_different(&report, "--stats", &trace, "--trace");
+	if (!status)
+		status = check_different(&report, "--stats", &page, "--html");
+	if (!status)
+		status = check_different(&trace, "--trace", &page, "--html");
 	if (!status && report.wanted)
 		status = set_variable("ADSM_STATS", report.json ? "json:" : "text:", &report);
 	if (!status && trace.wanted)
@@ -417,6 +442,90 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 	return n;
 }
 
+/* ---- the page */
+
+/* Add each report to the page, with the trace whose name has the same numbers at its end. Returns 0 or an errno. */
+static int add_reports(FILE *out)
+{
+	struct dirent **list = NULL;
+	int n_list = scandir(*report.folder ? report.folder : "/", &list, NULL, alphasort), error = 0;
+
+	for (int i = 0; i < n_list && !error; i++) {
+		const char *name = list[i]->d_name;
+		char path[2 * PATH_MAX], *text;
+		struct stat status;
+		pid_t pid;
+		bool part;
+
+		if (!is_of(&report, name, &part, &pid) || part || in_folder(report.before, report.n_before, name))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", report.folder, name);
+		if (lstat(path, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid())
+			continue;
+		text = read_all(path);
+		snprintf(path, sizeof(path), "%s/%s%s", trace.folder, trace.name, name + strlen(report.name));
+		if (text && *text)
+			error = html_add(out, text, path);
+		free(text);
+	}
+	free_list(list, n_list);
+	return error;
+}
+
+static void write_page(void)
+{
+	char path[2 * PATH_MAX], new_path[ADSM_OUTPUT_PATH_SIZE];
+	FILE *out = NULL;
+	int fd, error;
+
+	snprintf(path, sizeof(path), "%s/%s", page.folder, page.name);
+	fd = adsm_output_make(path, new_path);
+	error = fd < 0 ? -fd : 0;
+	if (!error)
+		out = fdopen(fd, "w");
+	if (!error && !out) {
+		error = errno;
+		close(fd);
+	}
+	if (!error)
+		error = html_begin(out);
+	if (!error)
+		error = add_reports(out);
+	if (!error)
+		error = html_end(out);
+	if (out && fclose(out) && !error)
+		error = errno;
+	if (!error && rename(new_path, path))
+		error = errno;
+	if (!error)
+		return;
+	complain("--html: cannot write to %s: %s", path, strerror(error));
+	if (fd >= 0)
+		unlink(new_path);
+}
+
+/* Remove the temporary folder, except for files of a process that still runs. */
+static void remove_temporary(void)
+{
+	const struct output *const outputs[] = { &report, &trace };
+	struct dirent **list = NULL;
+	int n = scandir(temporary, &list, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		for (size_t j = 0; page.wanted && j < sizeof(outputs) / sizeof(outputs[0]); j++) {
+			char path[2 * PATH_MAX];
+			pid_t pid;
+			bool part;
+
+			snprintf(path, sizeof(path), "%s/%s", temporary, list[i]->d_name);
+			if (is_of(outputs[j], list[i]->d_name, &part, &pid) && !(pid && is_running(pid)))
+				unlink(path);
+		}
+	}
+	free_list(list, n);
+	rmdir(temporary);
+}
+
 void files_finish(const struct outcome *outcome)
 {
 	unsigned n = trace.wanted ? finish(&trace, outcome) : 0;
@@ -424,8 +533,11 @@ void files_finish(const struct outcome *outcome)
 	n += report.wanted ? finish(&report, outcome) : 0;
 	if (!n)
 		complain("%s used no shared memory", outcome->name);
+	if (page.wanted)
+		write_page();
 	if (*temporary)
-		rmdir(temporary);
+		remove_temporary();
 	free_list(report.before, report.n_before);
 	free_list(trace.before, trace.n_before);
+	free_list(page.before, page.n_before);
 }

@@ -6,7 +6,10 @@
 
 #include "api.h"
 #include "cuda/cu.h"
+
+static const unsigned char module_image[] __attribute__((aligned(64))) = {
 #include "module.inc"
+};
 
 /* One line for each function as <cuda.h> names it today. */
 #define FUNCTIONS(F) \

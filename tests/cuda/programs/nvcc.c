@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "../../doubles/cuda/runtime.h"
-#include "globals.inc"
 
 #define CHECK_NAME(error) cudaGetErrorName(error)
 #include "../../check.h"
+
+static const unsigned char module_image[] __attribute__((aligned(64))) = {
+#include "globals.inc"
+};
 
 #define N 5000u
 #define N_WEIGHTS 1024u

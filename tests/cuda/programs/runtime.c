@@ -8,7 +8,10 @@
 
 #include "../../doubles/cuda/runtime.h"
 #include "api.h"
+
+static const unsigned char module_image[] __attribute__((aligned(64))) = {
 #include "module.inc"
+};
 
 const bool api_has_widths = false;
 

@@ -530,6 +530,44 @@ def reports():
     same(report("r2")["final"], True)
 
 
+def page(path):
+    with open(path, encoding="utf-8") as file:
+        data = re.search(r'id="data">(.*?)</script>', file.read(), re.S).group(1)
+    return json.loads(data)[:-1]
+
+
+@case
+def pages():
+    same(run(RUN, "--html", "p.html", SHARES, KERNELS, "return"), (0, b"", ""))
+    same(os.listdir("."), ["p.html"])
+    (only,) = page("p.html")
+    assert only["report"]["final"] and only["report"]["objects"]
+    totals = only["report"]["totals"]
+    same(sum(only["trace"]["events"][7::8]), totals["h2d_bytes"] + totals["d2h_bytes"])
+    # With the files that it is made of.
+    same(run(RUN, "--html=p.html", "--stats=json:r", "--trace=t", SHARES, KERNELS, "return"), (0, b"", ""))
+    same(sorted(os.listdir(".")), ["p.html", "r", "t"])
+    (only,) = page("p.html")
+    same(only["report"], report("r"))
+    same(only["trace"]["end"], trace_end("t"))
+    # Of a program that is killed, and of two processes.
+    same(run(RUN, "--html", "p.html", SHARES, KERNELS, "raise", "9")[0], -signal.SIGKILL)
+    (only,) = page("p.html")
+    says(only["report"]["ended"], "killed by signal 9")
+    same(only["trace"]["end"]["complete"], False)
+    twice = f"'{SHARES}' '{KERNELS}' return; " * 2
+    same(run(RUN, "--html", "p.html", "sh", "-c", twice)[0], 0)
+    same(len({one["report"]["pid"] for one in page("p.html") if one["trace"]}), 2)
+    # Refused.
+    for options, word in [(["--stats", "--html=q"], "--stats=json:FILE"), (["--html=/none/q"], "write to /none/q"),
+                          (["--html=q", "--trace=q"], "name the same file"), (["--html=q", "--files=new"], "--files"),
+                          (["--html=/dev/null"], "not a regular file")]:
+        status, _, errors = run(RUN, *options, SHARES, KERNELS, "return")
+        same(status, 2)
+        says(errors, word)
+    assert not os.path.exists("q")
+
+
 @case
 def links():
     """Laid by others in a folder where everybody may write: they are replaced, what they lead to is not."""
