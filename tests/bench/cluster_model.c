@@ -5,8 +5,8 @@
  * times in milliseconds. TIMES: how often the record's launches are repeated; what the host did before them happens
  * once.
  *
- * Real are a block's processor time, the pages that it touches and writes, and the exchange that the nodes' own plan.c
- * plans after each launch, with node 0's processor time for that. The time of messages is a model. A message of n bytes
+ * Real are a block's processor time, and the pages that it touches and writes. So is the exchange after each launch:
+ * the nodes' own plan.c plans it, in node 0's processor time. The time of messages is a model. A message of n bytes
  * leaves its sender after o + n / B, one after the other, and arrives L later. A receiver takes o for each, and its
  * link B. Collective operations are the best known ones for their size. In a launch node 0 informs all nodes. Each node
  * runs its blocks, one on each free core, and waits for the pages that it fetches. Then node 0 learns of the end, and

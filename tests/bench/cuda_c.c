@@ -314,7 +314,7 @@ static void first_run(const struct job *job, int contender, void *want[ARGS_MAX]
 	}
 }
 
-/* The medians of rounds in which all take turns; each begins some of them. */
+/* The medians of all rounds. In a round each contender runs once; they begin in turn. */
 static void measure(const struct job *job, double medians[N_CONTENDERS])
 {
 	double *times = bench_host_alloc(N_CONTENDERS * (size_t)bench_repeat * sizeof(double));
@@ -332,7 +332,7 @@ static void measure(const struct job *job, double medians[N_CONTENDERS])
 	free(times);
 }
 
-/* The faster one of two, one of which takes part at least. */
+/* The faster one of two. At least one of them takes part. */
 static int faster(const double medians[N_CONTENDERS], int gcc, int clang)
 {
 	return !medians[gcc] || (medians[clang] && medians[clang] < medians[gcc]) ? clang : gcc;

@@ -691,7 +691,7 @@ static void gets_orphans(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 4);
 	close(ends[0]);
 	no_child();
-	/* Two threads wait for one child: one of them gets the error that there is no child. */
+	/* Two threads wait for one child: one of them gets ECHILD. */
 	CHECK(!pipe(ends));
 	child = fork();
 	if (!child) {

@@ -36,7 +36,7 @@ ADSM_KERNEL(store, ADSM_IN(unsigned, before), ADSM_IN(unsigned, p), ADSM_IN(unsi
 	}
 }
 
-/* The process in which each block runs, and the number of its runs. */
+/* The process that runs each block, and the number of runs of each block. */
 ADSM_KERNEL(where, ADSM_OUT(int, processes), ADSM_INOUT(unsigned, runs))
 {
 	ADSM_THREADS {

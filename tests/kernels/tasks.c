@@ -228,7 +228,7 @@ ADSM_TASK(again, ADSM_INOUT(unsigned long, where), ADSM_INOUT(int, total))
 		ADSM_TASK_FREE(p);
 }
 
-/* ---- errors: worker @who makes them */
+/* ---- errors: the argument is the number of the worker that makes them */
 
 ADSM_TASK(ends_with_lock, ADSM_VAL(int, who))
 {

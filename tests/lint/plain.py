@@ -53,9 +53,11 @@ def markdown(text):
 
 
 def pieces(line, text):
-    """Paragraphs, each with its line: also items of lists, parameters, headings and cells stand by themselves."""
+    """Paragraphs, each with its line: also items of lists, parameters, headings, rows with columns and cells stand by
+    themselves."""
     begin = 0
-    for match in [*re.finditer(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*|#@]|\d+\.|E[A-Z]+ ))|\|", text), None]:
+    for match in [*re.finditer(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*|#@]|\d+\.|E[A-Z]+ |\S[^\n\t]*?(?:\t| {2,})))|\|",
+                              text), None]:
         end = match.start() if match else len(text)
         yield line + text[:begin].count("\n") + (text[begin:begin + 1] == "\n"), text[begin:end]
         begin = match.end() if match else end

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.c - another process that reads and writes this one's objects by process_vm_readv() and process_vm_writev(), and
- * processes that request an object's memory and then end, send something else, or lack the permission.
+ * peers.c - another process that reads and writes this one's objects by process_vm_readv() and process_vm_writev().
+ * Processes that request an object's memory and then end, send something else, or lack the permission.
  */
 #include <adsm.h>
 #include <poll.h>

@@ -132,7 +132,7 @@ static void deadlock(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* Two devices, each of which waits for units that the other would set. Then a call that waits for a later call of its
+/* Each of two devices waits for units that the other would set. Then a call that waits for a later call of its
  * own device. */
 static void circles(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lost.c - for a benchmark, before the library: its calls, of which one is lost as if it had been made. */
+/* lost.c - for a benchmark, before the library: its calls. One call is lost, but returns success. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

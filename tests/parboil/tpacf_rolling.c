@@ -25,7 +25,7 @@ enum { N_POINTS = 11 * 4096, BYTES = 3 * N_POINTS * sizeof(float), ALL = 3 * N_P
 static const struct row {
 	const char *block_size;
 	uint64_t faults[N_SIZES], bytes;
-	int n_long;			/* so many of its cells, the first ones, move more than 2 GB */
+	int n_long;			/* this number of its cells, the first ones, move more than 2 GB */
 } rows[] = {
 	{ "8K", { ALL, ALL, 66, 66 }, 540672, 0 },
 	{ "16K", { ALL, ALL, 33, 33 }, 540672, 2 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_access.c - what kernels do with their parameters. Each case is a kernel with the parameters p, q, r (pointers),
- * n (32 bits), l (64 bits) and s (a structure of 32 bytes), and what is said of it:
+ * test_access.c - what kernels do with their parameters. Each case is a kernel and its expected analysis. The
+ * parameters are p, q, r (pointers), n (32 bits), l (64 bits) and s (a structure of 32 bytes):
  *	p:rwae		slot p is read, written, used by atomic operations, escapes; s+8: a slot of a structure
  *	others:rw	memory that is not named; and the flags
  *	unnamed		the verdict; after it the access of the pointers: p=IN

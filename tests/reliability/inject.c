@@ -328,9 +328,11 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_sigbus };
 	static const unsigned some[] = { 7, 8, 9, 13, 29 };
-	/* A call that is written to before it is repeated repeats at least its last send and its launch; where
-	 * nothing is detected, all its sends: with so many operations, or more, it meets each failure anew. Below
-	 * that it is only repeated. */
+	/*
+	 * Every n-th operation fails. If the program writes between a failed call and its repetition, the repetition
+	 * makes its last send and its launch again; if writes are not detected, all its sends. Such a repetition can
+	 * succeed if n is at least @least. With a smaller n the program writes nothing in between.
+	 */
 	unsigned least = 3, first = 2;
 
 	CHECK(argc > 1);

@@ -5,7 +5,7 @@
 
 #define TRACE_PARTITIONS 8
 
-/* The calls of a function in partition who + 1: the callees, in order, and the number of repetitions of all of them. */
+/* A function: the number of its partition less 1; its callees in order; the number of repetitions of all of them. */
 struct trace_node {
 	unsigned who, times, n;
 	const struct trace_node *const *calls;

@@ -574,7 +574,7 @@ static void tasks(void)
 	CHECK_EQ(a[1], a[0]);
 }
 
-/* A device without: what the kernels are told, and the one beside them. */
+/* A device without services: the errors of kernels with services, and a kernel without. */
 static void refused(void)
 {
 	CHECK_EQ(RUN("squares", 1, adsmInOut(a), VAL(1)), -ENOTSUP);

@@ -5,7 +5,7 @@
 
 #include "overlays.h"
 
-/* A node is words: who, times, n, and the place of each of its calls. */
+/* A node is words: the first three fields of struct trace_node, and the place of each of its calls. */
 
 typedef const ADSM_SPACE_GLOBAL unsigned *nodes_t;
 

@@ -3,8 +3,8 @@
  * random.c - random programs of workers, each with one outcome, against the outcome of a sequential run: random MODULE
  * [WORKERS [FIRST N]]. On any device with tasks; one call runs BATCH programs, one after the other.
  *
- * A program is made operation by operation, in an order in which a single processor could run all of them. It is run in
- * that order while it is made: that run is the oracle. Between two barriers each cell belongs to one worker, or all
+ * A program is made operation by operation. A single processor could run all of them in this order, and it does so
+ * while the program is made: that run is the oracle. Between two barriers each cell belongs to one worker, or all
  * read it, or a lock guards it. Under a lock workers only add to it, so that their order does not matter. A worker may
  * pass a cell on to another worker, by a flag and a lock. So no program has a race, and none has two outcomes. In the
  * end all workers read all cells. Cells of different owners lie side by side, on several pages.

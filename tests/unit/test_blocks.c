@@ -188,7 +188,8 @@ static void grow(void)
 	}
 }
 
-/* One order of what goes on at once; what the CPU may write it has written; that matters to sends that go on. */
+/* Give equal states one form: simultaneous changes in one order; the CPU has written all that it may write; only
+ * sends in progress can be torn. */
 static void canonize(void)
 {
 	for (uint32_t b = 0; b < N; b++) {

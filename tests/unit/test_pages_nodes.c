@@ -4,7 +4,7 @@
  * test-pages-nodes bytes|ints|pages TRACKER,TRACKER,... Sockets are their network, and every byte is compared to what
  * it must be: a kernel reads what others wrote in launches before, and in the end home has it all.
  *
- * Each node knows which node writes which value in which launch: each keeps an image of its own.
+ * Each node knows for each launch which node writes which value. Each node keeps its own image.
  */
 #include "pages.h"
 

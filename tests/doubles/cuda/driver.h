@@ -13,8 +13,8 @@
  *   low-memory           memory=64M
  *   strict               host pointers that are the device's addresses are refused; without it such copies are silently
  *                        from device to device
- *   late                 pageable sources are read late too; commands wait until somebody asks often enough or waits,
- *                        2 ms at most
+ *   late                 pageable sources are read late too; commands wait until the program has asked often enough or
+ *                        waits, 2 ms at most
  *   order                commands of independent streams run latest stream first; 100 ms after a command has begun,
  *                        those of earlier streams no longer wait for its end
  *   patient              with order: they wait for its end, however long that takes
@@ -27,7 +27,7 @@
  *                        reserved addresses stay reserved
  *   signals              ends the process with status 99 where a function is entered with SIGUSR1 unblocked, or by a
  *                        thread of the program's that can be cancelled
- *   launch=NS            a kernel runs in the thread that launches it, for so many nanoseconds, and does nothing
+ *   launch=NS            a kernel runs in the thread that launches it, for NS nanoseconds, and does nothing
  *   count=FILE           written when the process ends: "name n" for each function that was called
  *   seed=N               some of elsewhere, no-vmm, strict, late, order, poison; which, goes to stderr
  *

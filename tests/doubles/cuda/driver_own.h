@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver_own.h - what the files of the driver double share: driver (the plan, contexts, queries), driver_device (the
- * child), driver_memory (addresses, allocations), driver_vmm (virtual memory management), driver_host (host memory),
- * driver_stream (order, events, capture), driver_copy (copies, fills), driver_graph (graphs), driver_module (images,
- * launches), driver_library (kernels of no context), driver_table (cuGetProcAddress), and device.c, the child's own.
+ * driver_own.h - what the files of the driver double share:
+ *
+ *   driver         the plan, contexts, queries
+ *   driver_device  the child; device.c is the child's own file
+ *   driver_memory  addresses, allocations
+ *   driver_vmm     virtual memory management
+ *   driver_host    host memory
+ *   driver_stream  order, events, capture
+ *   driver_copy    copies, fills
+ *   driver_graph   graphs
+ *   driver_module  images, launches
+ *   driver_library kernels of no context
+ *   driver_table   cuGetProcAddress
  */
 #ifndef TEST_CUDA_DRIVER_OWN_H
 #define TEST_CUDA_DRIVER_OWN_H

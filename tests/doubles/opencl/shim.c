@@ -21,9 +21,9 @@
  *   usm                      has cl_intel_unified_shared_memory, where the device has SVM: device memory is SVM blocks
  *   strict                   with address: aborts if a kernel is enqueued whose list of addressed buffers lacks
  *                            one, or has a released one; for programs of one thread
- *   threads                  ends the process with status 99 where a function other than clBuildProgram and those
- *                            that create programs is called with SIGALRM unblocked, or by a thread that can be
- *                            cancelled, and knows of it: not all of its signals are blocked
+ *   threads                  ends the process with status 99 if a function is called with SIGALRM unblocked, or by a
+ *                            thread that can be cancelled and whose signals are not all blocked. Functions that create
+ *                            or build programs are exempt
  *   count                    prints at exit how many references were handed out, and how many were released
  *
  * Handles are the driver's own, except those of devices=N. Whether the driver itself has the extensions of "address"

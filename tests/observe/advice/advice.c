@@ -41,7 +41,7 @@ static volatile unsigned *make(size_t size)
 /* A kernel that adds 1 to the first @n words. */
 static void call(adsmArg arg, unsigned n)
 {
-	/* One thread at least, of which there may be no word. */
+	/* At least one thread, even if there is no word for it. */
 	CHECK(!adsmCall(kernel("increment"), ((adsmDim){ n / 256 + 1, 1, 1 }), ((adsmDim){ 256, 1, 1 }), arg,
 			adsmVal(n)));
 	CHECK(!adsmSync());

@@ -103,7 +103,7 @@ static void add_rounded(char type)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		for (int j = 0; j < 4 * 5; j++) {
-			const int rounding = j / 4 - 1;	/* -1: none is named, which is rn */
+			const int rounding = j / 4 - 1;	/* -1: the text names none, so it is rn */
 			const bool ftz = j & 1, sat = j & 2;
 			struct form *form;
 

@@ -48,7 +48,7 @@ struct form {
 	int operation;			/* these mean what the model makes of them */
 	unsigned bits, to_bits;
 	bool is_signed, to_signed, ftz, sat, flag;
-	int mode;			/* of rounding: FE_TONEAREST and so on, in which the model runs */
+	int mode;			/* of rounding, for the model: FE_TONEAREST and so on */
 	int extra;
 	char type, to_type;		/* kinds, as in registers */
 	int n_bounds;
@@ -64,8 +64,8 @@ struct form {
 /*
  * Kinds of values: i: integer, n: small number, f d h b: f32, f64, f16, bf16; H B: two f16, two bf16; p: predicate;
  * m: address of memory, s: of shared memory, as an offset. T, U: texture objects that give numbers, and integers; x, j:
- * coordinates. A, E, C, D: approximations as f32, f64, f16, bf16; P, Q: as two f16, two bf16, of which a model gives
- * the upper one as the value HIGH.
+ * coordinates. A, E, C, D: approximations as f32, f64, f16, bf16; P, Q: as two f16, two bf16. The value HIGH is
+ * the upper one of a model.
  */
 #define HIGH (REGISTERS - 1)
 

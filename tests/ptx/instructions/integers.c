@@ -135,7 +135,7 @@ static void add_constants(void)
 	}
 }
 
-/* Three instructions, of which two take the carry of the one before. The operation: '+', '-', or l and h for mad. */
+/* Three instructions. The last two take the carry of the one before. The operation: '+', '-', or l and h for mad. */
 static void carry(const struct form *form, uint64_t *v)
 {
 	const unsigned n = form->bits;

@@ -124,7 +124,7 @@ static uint64_t ask(const struct form *form, uint64_t value)
 }
 
 /*
- * What the model gives for the operands from @start + @from to @start + @to, of which it is known at both ends. The
+ * What the model gives for the operands from @start + @from to @start + @to. It is known at both ends. The
  * operands' sign is the same. If results only grow there, or only fall, equal ends have nothing else between them.
  */
 static void expect(const struct form *form, uint64_t start, size_t from, size_t to)

@@ -221,7 +221,7 @@ static bool merge(bool only_types)
 	return close_up();
 }
 
-/* Make one of each two patterns of which one has a part more. Returns whether there were some. */
+/* Make one of each two patterns if one of them has a part more. Returns whether there were some. */
 static bool make_optional(void)
 {
 	for (int i = 0; i < n_patterns; i++) {

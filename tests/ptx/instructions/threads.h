@@ -19,8 +19,8 @@ struct thread_values {
 
 struct thread_form {
 	/*
-	 * Instructions. %0 to %f stand for registers, %t for the index of the thread, %s for the address of its 16
-	 * bytes of shared memory, of which the whole begins at the variable sv.
+	 * Instructions. %0 to %f stand for registers, %t for the index of the thread. %s stands for the address of
+	 * the thread's 16 bytes in the shared variable sv.
 	 */
 	char text[512];
 	/*

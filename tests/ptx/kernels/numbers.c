@@ -78,7 +78,7 @@ static void wide(const struct cuda_case *c, void *const *args, unsigned launch)
 	}
 }
 
-/* As PTX converts: the nearest number of the type, and 0 of what is no number. */
+/* As PTX converts: the nearest number of the type; 0 for NaN. */
 static int to_int(double x)
 {
 	return x >= INT32_MAX ? INT32_MAX : x <= INT32_MIN ? INT32_MIN : (int)x;

@@ -167,7 +167,7 @@ static void begin_kernel(struct generator *g)
 	begin_arrays(g);
 }
 
-/* A float of a register, of which only numbers have one form. */
+/* A float of a register. A NaN has many forms, so a number replaces it. */
 static void end_float(struct generator *g, const char *type, const char *name, const char *zero)
 {
 	const char *q = temporary(g, 'q');

@@ -4,8 +4,8 @@
  *
  * lib/ptx parses the text. Everything else is written again, one instruction of one thread at a time, and is as simple
  * as possible. It knows the instructions that the generator uses, and reports any other one. It also reports accesses
- * outside of the memory that a thread may access, misaligned ones, threads that wait for ever, and lanes that take
- * part in an exchange without all lanes of their mask.
+ * outside of the memory that a thread may access, and misaligned ones. It reports threads that wait for ever, and lanes
+ * that take part in an exchange without all lanes of their mask.
  */
 #pragma once
 

@@ -209,7 +209,7 @@ void add_shared(struct generator *g, const struct context *context)
 		access_element(g, own_element(g, array), chance(g, 50));
 }
 
-/* ---- atomic operations: each place has one, of which the order does not matter */
+/* ---- atomic operations: each place has one, whose order does not matter */
 
 static const struct {
 	const char *text;
@@ -592,7 +592,7 @@ static enum level choose_level(struct generator *g, const struct context *contex
 	return chance(g, 60) ? LANE : context->level + any(g, LANE + 1 - context->level);
 }
 
-/* The lanes of the context of which the condition holds, or does not. */
+/* The lanes of the context whose condition holds, or does not. */
 static void narrow(struct generator *g, const struct context *context, const char *q, bool holds, struct context *inner)
 {
 	const char *t;
