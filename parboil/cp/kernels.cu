@@ -8,7 +8,7 @@
 __constant__ float4 atoms[MAX_ATOMS];
 
 /* The grid covers the plane exactly: there is no bounds test. */
-__global__ void __launch_bounds__(128) cenergy(int n, float spacing, float *energy)
+extern "C" __global__ void __launch_bounds__(128) cenergy(int n, float spacing, float *energy)
 {
 	const int i = blockIdx.x * blockDim.x * POINTS + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
 	float *out = energy + j * gridDim.x * blockDim.x * POINTS + i;

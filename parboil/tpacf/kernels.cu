@@ -7,8 +7,8 @@
 
 __constant__ float boundaries[N_BINS + 1];
 
-__global__ void __launch_bounds__(THREADS) Histograms(const float *points, unsigned long long *histograms,
-						      int n_points, int room, int n_random)
+extern "C" __global__ void __launch_bounds__(THREADS) Histograms(const float *points, unsigned long long *histograms,
+								 int n_points, int room, int n_random)
 {
 	__shared__ float tile_x[THREADS], tile_y[THREADS], tile_z[THREADS];
 	__shared__ unsigned counts[N_ROWS * THREADS];

@@ -18,36 +18,37 @@
 
 /*
  * An argument: f, u, s, l: an array of n floats, integers, short and long integers. c: one of floats, which are
- * constants in the dialect. i, v: an integer, a float. 0: NULL.
+ * constants in the dialect. i, v: an integer, a float. 0: NULL. In CUDA C the constants may be a variable of the module
+ * instead.
  */
 static const struct kernel {
-	const char *name;
+	const char *name, *variable;
 	unsigned grid[3], block[3];
 	struct arg { char kind; int n; float value; } args[MOST_ARGS];
 } kernels[] = {
-	{ "vecadd", { 4 }, { 256 }, { A(f, 1000), A(f, 1000), A(f, 1000), A(i, 1000) } },
-	{ "BlackScholes", { 5 }, { 128 }, { A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000),
+	{ "vecadd", NULL, { 4 }, { 256 }, { A(f, 1000), A(f, 1000), A(f, 1000), A(i, 1000) } },
+	{ "BlackScholes", NULL, { 5 }, { 128 }, { A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000),
 	  A(i, 3000), A(i, 600), V(0.02f), V(0.3f) } },
-	{ "BlackScholes", { 5 }, { 128 }, { A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000),
+	{ "BlackScholes", NULL, { 5 }, { 128 }, { A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000), A(f, 3000),
 	  A(i, 3000), A(i, 0), V(0.02f), V(0.3f) } },
-	{ "cenergy", { 2, 4 }, { 16, 8 }, { A(c, 4 * 50), A(i, 50), V(0.1f), A(f, 2 * 16 * 8 * 32) } },
-	{ "ComputePhiMag", { 3 }, { 512 }, { A(f, 1500), A(f, 1500), A(f, 1500), A(i, 1500) } },
-	{ "ComputeQ", { 4 }, { 256 }, { A(c, 4 * 60), A(i, 60), A(f, 1024), A(f, 1024), A(f, 1024),
+	{ "cenergy", "atoms", { 2, 4 }, { 16, 8 }, { A(c, 4 * 50), A(i, 50), V(0.1f), A(f, 2 * 16 * 8 * 32) } },
+	{ "ComputePhiMag", NULL, { 3 }, { 512 }, { A(f, 1500), A(f, 1500), A(f, 1500), A(i, 1500) } },
+	{ "ComputeQ", NULL, { 4 }, { 256 }, { A(c, 4 * 60), A(i, 60), A(f, 1024), A(f, 1024), A(f, 1024),
 	  A(f, 1024), A(f, 1024) } },
-	{ "RhoPhi", { 3 }, { 512 }, { A(f, 1500), A(f, 1500), A(f, 1500), A(f, 1500), A(f, 1500),
+	{ "RhoPhi", NULL, { 3 }, { 512 }, { A(f, 1500), A(f, 1500), A(f, 1500), A(f, 1500), A(f, 1500),
 	  A(f, 1500), A(i, 1500) } },
-	{ "FH", { 4 }, { 256 }, { A(c, 5 * 60), A(i, 60), A(f, 1024), A(f, 1024), A(f, 1024),
+	{ "FH", NULL, { 4 }, { 256 }, { A(c, 5 * 60), A(i, 60), A(f, 1024), A(f, 1024), A(f, 1024),
 	  A(f, 1024), A(f, 1024) } },
-	{ "Stencil", { 2, 4, 8 }, { 8, 4, 2 }, { A(f, 24 * 24 * 24), A(f, 16 * 16 * 16), A(f, 24 * 24 * 24),
+	{ "Stencil", NULL, { 2, 4, 8 }, { 8, 4, 2 }, { A(f, 24 * 24 * 24), A(f, 16 * 16 * 16), A(f, 24 * 24 * 24),
 	  A(i, 16) } },
-	{ "Scan", { 6 }, { 256 }, { A(u, 3000), A(u, 3000), A(u, 6), A(i, 3000), A(i, 3) } },
-	{ "Scan", { 1 }, { 256 }, { A(u, 400), A(u, 400), A(0, 0), A(i, 400), A(i, 1) } },
-	{ "AddSums", { 6 }, { 256 }, { A(u, 3000), A(u, 6), A(i, 3000) } },
-	{ "Search", { 12, 8 }, { 61 }, { A(s, 48 * 32), A(s, 48 * 32), A(s, 41 * 6 * 1096), A(i, 48),
+	{ "Scan", NULL, { 6 }, { 256 }, { A(u, 3000), A(u, 3000), A(u, 6), A(i, 3000), A(i, 3) } },
+	{ "Scan", NULL, { 1 }, { 256 }, { A(u, 400), A(u, 400), A(0, 0), A(i, 400), A(i, 1) } },
+	{ "AddSums", NULL, { 6 }, { 256 }, { A(u, 3000), A(u, 6), A(i, 3000) } },
+	{ "Search", NULL, { 12, 8 }, { 61 }, { A(s, 48 * 32), A(s, 48 * 32), A(s, 41 * 6 * 1096), A(i, 48),
 	  A(i, 32) } },
-	{ "SumTo8x8", { 3, 2 }, { 32, 4 }, { A(u, 41 * 6 * 548) } },
-	{ "SumTo16x16", { 3, 2 }, { 32 }, { A(u, 41 * 6 * 548) } },
-	{ "Histograms", { 5 }, { 256 }, { A(f, 3 * 300 * 3), A(l, 5 * 20), A(c, 21), A(i, 300), A(i, 300),
+	{ "SumTo8x8", NULL, { 3, 2 }, { 32, 4 }, { A(u, 41 * 6 * 548) } },
+	{ "SumTo16x16", NULL, { 3, 2 }, { 32 }, { A(u, 41 * 6 * 548) } },
+	{ "Histograms", "boundaries", { 5 }, { 256 }, { A(f, 3 * 300 * 3), A(l, 5 * 20), A(c, 21), A(i, 300), A(i, 300),
 	  A(i, 2) } },
 };
 
@@ -88,6 +89,15 @@ static void sort(float *p, int n)
 		p[i] += p[i - 1];
 }
 
+static void set_variable(adsmModule *module, const char *name, const void *bytes, size_t size)
+{
+	size_t room = 0;
+	void *variable = adsmModuleGlobal(module, ADSM_DEVICE_CURRENT, name, &room);
+
+	CHECKF(variable && size <= room, "%s has %zu bytes, not %zu", name, room, size);
+	memcpy(variable, bytes, size);
+}
+
 /* Call a kernel with inputs that are the same for the same one, and return its buffers. */
 static void call(const struct kernel *kernel, adsmModule *module, bool dialect, void **ret_buffers)
 {
@@ -97,25 +107,27 @@ static void call(const struct kernel *kernel, adsmModule *module, bool dialect, 
 
 	CHECKF(found, "%s", kernel->name);
 	state = (uint64_t)(kernel - kernels) + 1;
-	for (; n < MOST_ARGS && kernel->args[n].kind; n++) {
-		const char kind = kernel->args[n].kind;
-		const size_t size = (size_t)kernel->args[n].n * size_of(kind);
+	for (int i = 0; i < MOST_ARGS && kernel->args[i].kind; i++) {
+		const char kind = kernel->args[i].kind;
+		const size_t size = (size_t)kernel->args[i].n * size_of(kind);
 
-		ret_buffers[n] = NULL;
+		ret_buffers[i] = NULL;
 		if (is_array(kind)) {
-			ret_buffers[n] = adsmAlloc(size);
-			CHECK(ret_buffers[n]);
-			fill(kind, ret_buffers[n], kernel->args[n].n);
-			if (kind == 'c' && kernel->args[n].n == 21)
-				sort(ret_buffers[n], 21);
+			ret_buffers[i] = adsmAlloc(size);
+			CHECK(ret_buffers[i]);
+			fill(kind, ret_buffers[i], kernel->args[i].n);
+			if (kind == 'c' && kernel->args[i].n == 21)
+				sort(ret_buffers[i], 21);
 		}
 		if (kind == 'c' && dialect)
-			args[n] = adsmConst(ret_buffers[n], size);
+			args[n++] = adsmConst(ret_buffers[i], size);
+		else if (kind == 'c' && kernel->variable)
+			set_variable(module, kernel->variable, ret_buffers[i], size);
 		else if (is_array(kind) || kind == '0')
-			args[n] = adsmPtr(ret_buffers[n]);
+			args[n++] = adsmPtr(ret_buffers[i]);
 		else
-			args[n] = (adsmArg){ ADSM_ARG_VALUE, 0, kind == 'i' ? (const void *)&kernel->args[n].n :
-					     &kernel->args[n].value, 4 };
+			args[n++] = (adsmArg){ ADSM_ARG_VALUE, 0, kind == 'i' ? (const void *)&kernel->args[i].n :
+					       &kernel->args[i].value, 4 };
 	}
 	CHECK_OK(adsmCallArgs(found, adsmDim3(kernel->grid[0], kernel->grid[1], kernel->grid[2]),
 			      adsmDim3(kernel->block[0], kernel->block[1], kernel->block[2]), args, n));

@@ -18,13 +18,16 @@ if not shutil.which(clang):
     sys.exit(77)
 
 
-def read_declared(program):
-    """By kernel: its parameters, each with its name and what is declared."""
+def read_declared(program, source):
+    """By kernel: its parameters, each with its name and what is declared. A constant may be a variable in CUDA C."""
     with open(os.path.join(parboil, program, "kernels.c"), encoding="utf-8") as file:
         text = file.read()
+    with open(source, encoding="utf-8") as file:
+        variables = re.findall(r"^__constant__ \w+ (\w+)\[", file.read(), re.M)
     declared = {}
     for kernel, params in re.findall(r"ADSM_KERNEL(?:_MAX)?\((\w+),((?:[^()]|\([^()]*\))*)\)", text):
-        declared[kernel] = [(name, kind) for kind, name in re.findall(r"ADSM_(\w+)\([^(),]*, (\w+)\)", params)]
+        declared[kernel] = [(name, kind) for kind, name in re.findall(r"ADSM_(\w+)\([^(),]*, (\w+)\)", params)
+                            if name not in variables]
     return declared
 
 
@@ -51,7 +54,7 @@ rows = ["| Program | Kernel | Parameter | Declared | Inferred | |", "|---|---|--
 for source in sources:
     folder, name = os.path.split(source)
     program = os.path.basename(folder) if name == "kernels.cu" else name.removesuffix(".cu")
-    declared = read_declared(program)
+    declared = read_declared(program, source)
     for kernel, params in read_inferred(source).items():
         for i, access in sorted(params.items()):
             name, kind = declared[kernel][i]
