@@ -293,7 +293,7 @@ static bool is_over(MPI_Request request, uint64_t newest, MPI_Status *ret_status
 	pthread_mutex_lock(&mutex);
 	lent = *newest_entry(request, newest, true);
 	pthread_mutex_unlock(&mutex);
-	return lent && PMPI_Request_get_status(request, &flag, ret_status) == MPI_SUCCESS && flag;
+	return lent && OWN(Request_get_status)(request, &flag, ret_status) == MPI_SUCCESS && flag;
 }
 
 void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest)
@@ -340,7 +340,7 @@ bool loans_give_up(MPI_Request *request)
 static bool poll_entry(struct entry *entry)
 {
 	MPI_Status status;
-	int flag, result = PMPI_Test(&entry->request, &flag, &status);
+	int flag, result = OWN(Test)(&entry->request, &flag, &status);
 
 	if (result != MPI_SUCCESS) {
 		end_failed(&entry->written);
@@ -350,7 +350,7 @@ static bool poll_entry(struct entry *entry)
 		return false;
 	end_loan(&entry->written, &status);
 	if (entry->request != MPI_REQUEST_NULL)
-		PMPI_Request_free(&entry->request);
+		OWN(Request_free)(&entry->request);
 	return true;
 }
 

@@ -57,6 +57,25 @@ int loans_request(struct loans *loans, int result, const MPI_Request *request);
 /* ---- requests */
 
 /*
+ * Code that starts a request by MPI_… may complete it by PMPI_…: MPICH's Fortran module mpi_f08 does, and so does a
+ * request that C starts and Open MPI's Fortran completes. So the wrappers that start, complete or free requests have
+ * both names, and OWN(Wait) is MPI's own PMPI_Wait().
+ */
+#define BOTH_NAMES(name) \
+	WRAPPER __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));
+#define OWN(name) ({ \
+		static _Atomic(void *) own_; \
+		void *address_ = own_; \
+ \
+		if (!address_) \
+			own_ = address_ = loans_own("PMPI_" #name); \
+		(__typeof__(&PMPI_##name))address_; \
+	})
+
+/* The function of this name in the library behind this one. */
+void *loans_own(const char *name);
+
+/*
  * When MPI has completed a request, it may use the same handle for a new request of another thread, before the wrapper
  * has ended the first request's loan. So each request with a loan has a serial number. A wrapper reads the newest
  * number before it calls MPI, and ends only loans up to that number.

@@ -98,7 +98,7 @@ WRAPPER int MPI_Wait(MPI_Request *request, MPI_Status *status)
 	int result;
 
 	status = status == MPI_STATUS_IGNORE ? &own : status;
-	result = PMPI_Wait(request, status);
+	result = OWN(Wait)(request, status);
 	if (result == MPI_SUCCESS)
 		loans_completed(before, newest, status);
 	else
@@ -106,6 +106,7 @@ WRAPPER int MPI_Wait(MPI_Request *request, MPI_Status *status)
 	loans_poll();
 	return result;
 }
+BOTH_NAMES(Wait)
 
 WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
@@ -115,7 +116,7 @@ WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	int result;
 
 	status = status == MPI_STATUS_IGNORE ? &own : status;
-	result = PMPI_Test(request, flag, status);
+	result = OWN(Test)(request, flag, status);
 	if (result != MPI_SUCCESS)
 		loans_failed(before, *request, newest);
 	else if (*flag)
@@ -123,6 +124,7 @@ WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	loans_poll();
 	return result;
 }
+BOTH_NAMES(Test)
 
 /* The request is not freed, but its bytes are available. */
 WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
@@ -132,11 +134,12 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 	int result;
 
 	status = status == MPI_STATUS_IGNORE ? &own : status;
-	result = PMPI_Request_get_status(request, flag, status);
+	result = OWN(Request_get_status)(request, flag, status);
 	if (result == MPI_SUCCESS && *flag)
 		loans_completed(request, newest, status);
 	return result;
 }
+BOTH_NAMES(Request_get_status)
 
 /* ---- several requests */
 
@@ -149,18 +152,19 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 		int result; \
  \
 		if (n <= 0 || !loans_any()) \
-			return PMPI_##name(n, requests, ARGUMENTS arguments); \
+			return OWN(name)(n, requests, ARGUMENTS arguments); \
 		if (!begin_call(&call, n, requests, statuses)) \
 			return MPI_ERR_NO_MEM; \
 		statuses = call.statuses; \
-		result = PMPI_##name(n, requests, ARGUMENTS arguments); \
+		result = OWN(name)(n, requests, ARGUMENTS arguments); \
 		if (is_set) \
 			requests_ended(&call, n_done, indices, result); \
 		else \
 			all_failed(&call, result); \
 		end_call(&call); \
 		return result; \
-	}
+	} \
+	BOTH_NAMES(name)
 
 SEVERAL(Waitany, (index, statuses), result == MPI_SUCCESS, *index != MPI_UNDEFINED, index,
 	int *index, MPI_Status *statuses)
@@ -188,11 +192,12 @@ WRAPPER int MPI_Start(MPI_Request *request)
 	int result = loans_start(*request);
 
 	if (result == MPI_SUCCESS)
-		result = PMPI_Start(request);
+		result = OWN(Start)(request);
 	if (result != MPI_SUCCESS)
 		stop(1, request);
 	return result;
 }
+BOTH_NAMES(Start)
 
 WRAPPER int MPI_Startall(int n, MPI_Request requests[])
 {
@@ -201,18 +206,20 @@ WRAPPER int MPI_Startall(int n, MPI_Request requests[])
 	while (started < n && result == MPI_SUCCESS)
 		result = loans_start(requests[started++]);
 	if (result == MPI_SUCCESS)
-		result = PMPI_Startall(n, requests);
+		result = OWN(Startall)(n, requests);
 	if (result != MPI_SUCCESS)
 		stop(started, requests);
 	return result;
 }
+BOTH_NAMES(Startall)
 
 WRAPPER int MPI_Request_free(MPI_Request *request)
 {
 	int result = MPI_SUCCESS;
 
 	if (!loans_give_up(request))
-		result = PMPI_Request_free(request);
+		result = OWN(Request_free)(request);
 	loans_poll();
 	return result;
 }
+BOTH_NAMES(Request_free)

@@ -114,26 +114,26 @@ int PMPI_Recv_init(void *p, int n, MPI_Datatype type, int from, int tag, MPI_Com
 	return new_request(true, n, request);
 }
 
-int PMPI_Startall(int n, MPI_Request list[])
+static int own_startall(int n, MPI_Request list[])
 {
 	for (int i = 0; i < n && !failure; i++)
 		of(list[i])->active = true;
 	return failure;
 }
 
-int PMPI_Start(MPI_Request *request)
+static int own_start(MPI_Request *request)
 {
-	return PMPI_Startall(1, request);
+	return own_startall(1, request);
 }
 
-int PMPI_Request_free(MPI_Request *request)
+static int own_request_free(MPI_Request *request)
 {
 	*of(*request) = (struct request){ .used = false };
 	*request = MPI_REQUEST_NULL;
 	return MPI_SUCCESS;
 }
 
-int PMPI_Request_get_status(MPI_Request of_handle, int *flag, MPI_Status *status)
+static int own_request_get_status(MPI_Request of_handle, int *flag, MPI_Status *status)
 {
 	struct request *request = of(of_handle);
 
@@ -167,7 +167,7 @@ static int finish(int n, MPI_Request list[], int most, int *ret_n, int indices[]
 		indices[k++] = failure ? NONSENSE : i;
 		request->active = false;
 		if (!request->lasts)
-			PMPI_Request_free(&list[i]);
+			own_request_free(&list[i]);
 	}
 	meanwhile = NULL;
 	if (and_then)
@@ -188,56 +188,72 @@ static int finish_one(int n, MPI_Request list[], int *index, int *flag, MPI_Stat
 	return result == MPI_ERR_IN_STATUS ? MPI_ERR_TRUNCATE : result;
 }
 
-int PMPI_Waitany(int n, MPI_Request list[], int *index, MPI_Status *status)
+static int own_waitany(int n, MPI_Request list[], int *index, MPI_Status *status)
 {
 	int flag;
 
 	return finish_one(n, list, index, &flag, status);
 }
 
-int PMPI_Testany(int n, MPI_Request list[], int *index, int *flag, MPI_Status *status)
+static int own_testany(int n, MPI_Request list[], int *index, int *flag, MPI_Status *status)
 {
 	return finish_one(n, list, index, flag, status);
 }
 
-int PMPI_Wait(MPI_Request *request, MPI_Status *status)
+static int own_wait(MPI_Request *request, MPI_Status *status)
 {
 	int index, flag;
 
 	return finish_one(1, request, &index, &flag, status);
 }
 
-int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+static int own_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	int index;
 
 	return finish_one(1, request, &index, flag, status);
 }
 
-int PMPI_Waitsome(int n, MPI_Request list[], int *n_done, int indices[], MPI_Status statuses[])
+static int own_waitsome(int n, MPI_Request list[], int *n_done, int indices[], MPI_Status statuses[])
 {
 	return finish(n, list, n, n_done, indices, statuses, false);
 }
 
-int PMPI_Testsome(int n, MPI_Request list[], int *n_done, int indices[], MPI_Status statuses[])
+static int own_testsome(int n, MPI_Request list[], int *n_done, int indices[], MPI_Status statuses[])
 {
 	return finish(n, list, n, n_done, indices, statuses, false);
 }
 
-int PMPI_Waitall(int n, MPI_Request list[], MPI_Status statuses[])
+static int own_waitall(int n, MPI_Request list[], MPI_Status statuses[])
 {
 	int done, indices[N];
 
 	return finish(n, list, n, &done, indices, statuses, true);
 }
 
-int PMPI_Testall(int n, MPI_Request list[], int *flag, MPI_Status statuses[])
+static int own_testall(int n, MPI_Request list[], int *flag, MPI_Status statuses[])
 {
 	int done, indices[N];
 	int result = finish(n, list, n, &done, indices, statuses, true);
 
 	*flag = 1;
 	return result;
+}
+
+void *loans_own(const char *name)
+{
+	static const struct { const char *name; void *function; } own[] = {
+#define OWN_ROW(name, function) { "PMPI_" #name, (void *)(uintptr_t)function }
+		OWN_ROW(Start, own_start), OWN_ROW(Startall, own_startall), OWN_ROW(Request_free, own_request_free),
+		OWN_ROW(Request_get_status, own_request_get_status), OWN_ROW(Wait, own_wait), OWN_ROW(Test, own_test),
+		OWN_ROW(Waitany, own_waitany), OWN_ROW(Testany, own_testany), OWN_ROW(Waitall, own_waitall),
+		OWN_ROW(Testall, own_testall), OWN_ROW(Waitsome, own_waitsome), OWN_ROW(Testsome, own_testsome),
+	};
+	size_t i = 0;
+
+	while (strcmp(own[i].name, name) != 0)
+		CHECKF(++i < sizeof(own) / sizeof(own[0]), "%s", name);
+	return own[i].function;
 }
 
 /* ---- types of one byte, and statuses that have the number of bytes as their tag */
@@ -348,6 +364,19 @@ static int test_some(int n)
 	return MPI_Testsome(n, list, &done, indices, statuses);
 }
 
+/* As Fortran's libraries do. */
+static int pmpi_wait(int n)
+{
+	return PMPI_Wait(list, MPI_STATUS_IGNORE);
+}
+
+static int pmpi_test_all(int n)
+{
+	int flag;
+
+	return PMPI_Testall(n, list, &flag, MPI_STATUSES_IGNORE);
+}
+
 static const struct completion {
 	const char *name;
 	int (*learn)(int n);
@@ -355,7 +384,7 @@ static const struct completion {
 } completions[] = {
 	{ "Wait", wait_one, 1 }, { "Test", test_one, 1 }, { "Waitany", wait_any, 1 }, { "Testany", test_any, 1 },
 	{ "Waitall", wait_all, N }, { "Testall", test_all, N }, { "Waitsome", wait_some, N },
-	{ "Testsome", test_some, N },
+	{ "Testsome", test_some, N }, { "PMPI_Wait", pmpi_wait, 1 }, { "PMPI_Testall", pmpi_test_all, N },
 };
 #define N_COMPLETIONS (sizeof(completions) / sizeof(completions[0]))
 
