@@ -88,6 +88,33 @@ static void test_ahead(void)
 	end(false);
 }
 
+/* ---- which pages around a run become accessible together: of an object, and with the same permission */
+
+static void check_around(struct adsm_run run, uint64_t size, struct adsm_run want)
+{
+	const struct adsm_run around = adsm_table_around(run, size);
+
+	CHECK_AT(around.first, run.first, want.first);
+	CHECK_AT(around.n, run.first, want.n);
+}
+
+static void test_around(void)
+{
+	const struct adsm_run read_only = { 15, 3 };
+
+	start(64, false, 0);
+	CHECK_OK(adsm_pages_add(run_of(10, 20)));
+	CHECK_OK(adsm_pages_begin(&read_only, 1));
+	check_around(run_of(12, 1), 1, run_of(12, 1));
+	check_around(run_of(12, 1), 4, run_of(12, 3));
+	check_around(run_of(12, 2), 32, run_of(10, 5));
+	check_around(run_of(16, 1), 32, run_of(15, 3));
+	check_around(run_of(20, 1), 32, run_of(18, 12));
+	check_around(run_of(29, 1), 64, run_of(18, 12));
+	WRITTEN(NONE);
+	end(false);
+}
+
 /* ---- lists of runs */
 
 static void check_set(const struct adsm_runs *runs, uint64_t set)
@@ -720,6 +747,7 @@ static const struct {
 } cases[] = {
 	{ "stores", test_stores },
 	{ "ahead", test_ahead },
+	{ "around", test_around },
 	{ "runs", test_runs },
 	{ "twins", test_twins },
 	{ "fetches", test_fetches },

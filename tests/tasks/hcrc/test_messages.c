@@ -307,6 +307,22 @@ static void test_home_self(void)
 	CHECK_EQ(at(1, 0, P)[8], 3);
 }
 
+/* A worker reads a page again before it learns that its copy was old: it keeps the new bytes. */
+static void test_read_again(void)
+{
+	begin(4, PAGES);
+	make_old_copies(1);
+	do_read(1, 0, P);
+	CHECK_EQ(at(1, 0, P)[0], 0);
+	do_acquire(1, 1, L);
+	put(1, 0, P, false);
+	do_read(1, 0, P);
+	CHECK_EQ(at(1, 0, P)[0], 2);
+	do_acquire(1, 0, M);
+	CHECK(world.caches[1][0].lines[P].has);
+	CHECK_EQ(at(1, 0, P)[0], 2);
+}
+
 /* Pages of other homes share two frames; those of its own stay. */
 static void test_frames(void)
 {
@@ -534,6 +550,7 @@ int main(void)
 	test_two_workers();
 	test_two_locks();
 	test_home_self();
+	test_read_again();
 	test_frames();
 	test_release_order();
 	test_waiting_release();
