@@ -22,7 +22,8 @@ static const struct {
 #define THEME(name) { #name, name##_cases }
 	THEME(barriers), THEME(bodies), THEME(calls), THEME(exits), THEME(grids), THEME(halves), THEME(histograms),
 	THEME(indices), THEME(lambdas), THEME(locks), THEME(memory), THEME(numbers), THEME(randoms), THEME(reductions),
-	THEME(scans), THEME(shuffles), THEME(templates), THEME(tiles), THEME(waits),
+	THEME(scans), THEME(shuffles), THEME(templates), THEME(textures), THEME(tiles),
+	THEME(waits),
 };
 
 static size_t size_of(enum case_type type)
@@ -104,6 +105,20 @@ static void compare(const struct cuda_case *c, unsigned number, const void *got,
 	}
 }
 
+/* Describe a texture at @texture: rows, and layers or depths, follow each other. */
+static void make_texture(adsmTexture *texture, const adsmTexture *like, const void *elements)
+{
+	CHECK(texture);
+	*texture = adsmTextureOf(elements, like->kind, like->bits, like->channels, like->size[0], like->size[1],
+				 like->size[2]);
+	texture->layers = like->layers ? like->layers : 1;
+	texture->normalized = like->normalized;
+	texture->linear = like->linear;
+	texture->to_float = like->to_float;
+	memcpy(texture->edges, like->edges, sizeof(like->edges));
+	memcpy(texture->border, like->border, sizeof(like->border));
+}
+
 /* Call the kernel as often as the case says, and the function as often. */
 static void run(const struct cuda_case *c, adsmModule *module)
 {
@@ -111,8 +126,9 @@ static void run(const struct cuda_case *c, adsmModule *module)
 	const adsmDim block = { c->block[0], c->block[1], c->block[2] };
 	adsmKernel *kernel = adsmKernelGet(module, c->kernel);
 	void *buffers[CASE_MAX_ARGS] = { 0 }, *copies[CASE_MAX_ARGS] = { 0 };
+	adsmTexture *textures[CASE_MAX_ARGS] = { 0 };
 	adsmArg args[CASE_MAX_ARGS + 1] = { { 0 } };
-	unsigned n = 0;
+	unsigned n = 0, n_args = 0;
 
 	CHECK(kernel);
 	for (; n < CASE_MAX_ARGS && c->args[n].type; n++) {
@@ -126,13 +142,21 @@ static void run(const struct cuda_case *c, adsmModule *module)
 			fill(arg, n, buffers[n]);
 			fill(arg, n, copies[n]);
 		}
-		args[n] = is_value ? (adsmArg){ ADSM_ARG_VALUE, 0, arg->value, arg->n } :
-			(adsmArg){ ADSM_ARG_POINTER, 0, buffers[n], 0 };
+		if (arg->texture && !arg->reference)
+			textures[n] = adsmAlloc(sizeof(*textures[n]));
+		if (arg->reference)
+			make_texture(adsmModuleGlobal(module, ADSM_DEVICE_CURRENT, arg->reference, NULL), arg->texture,
+				     buffers[n]);
+		else if (arg->texture)
+			make_texture(textures[n], arg->texture, buffers[n]);
+		if (!arg->reference)
+			args[n_args++] = is_value ? (adsmArg){ ADSM_ARG_VALUE, 0, arg->value, arg->n } :
+				(adsmArg){ ADSM_ARG_POINTER, 0, textures[n] ? textures[n] : buffers[n], 0 };
 	}
 	if (c->shared)
-		args[n] = (adsmArg){ ADSM_ARG_LOCAL, 0, NULL, c->shared };
+		args[n_args++] = (adsmArg){ ADSM_ARG_LOCAL, 0, NULL, c->shared };
 	for (unsigned launch = 0; launch < (c->launches ? c->launches : 1); launch++) {
-		CHECK_OK(adsmCallArgs(kernel, grid, block, args, n + (c->shared ? 1 : 0)));
+		CHECK_OK(adsmCallArgs(kernel, grid, block, args, n_args));
 		CHECK_OK(adsmSync());
 		c->reference(c, copies, launch);
 	}
@@ -141,6 +165,7 @@ static void run(const struct cuda_case *c, adsmModule *module)
 			continue;
 		compare(c, i, buffers[i], copies[i]);
 		CHECK_OK(adsmFree(buffers[i]));
+		CHECK_OK(adsmFree(textures[i]));
 		free(copies[i]);
 	}
 	printf("%s: equal\n", c->kernel);

@@ -2,9 +2,32 @@
 /* textures.c - reads of textures of all kinds, with all treatments of edges, by counting elements one by one. */
 #include "forms.h"
 
+#include "adsm_texture.h"
 #include "ptx/texture.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+
+/* The public structure is the one that the code of kernels reads. */
+#define SAME(field) _Static_assert(offsetof(adsmTexture, field) == offsetof(struct ptx_texture, field) && \
+	sizeof(((adsmTexture *)0)->field) == sizeof(((struct ptx_texture *)0)->field), #field)
+SAME(data);
+SAME(pitch);
+SAME(slice);
+SAME(size);
+SAME(layers);
+SAME(bits);
+SAME(channels);
+SAME(kind);
+SAME(normalized);
+SAME(linear);
+SAME(to_float);
+SAME(edges);
+SAME(border);
+_Static_assert((int)ADSM_TEXTURE_WRAP == PTX_WRAP && (int)ADSM_TEXTURE_CLAMP == PTX_CLAMP &&
+	       (int)ADSM_TEXTURE_MIRROR == PTX_MIRROR && (int)ADSM_TEXTURE_BORDER == PTX_BORDER, "edges");
+_Static_assert((int)ADSM_TEXTURE_SIGNED == PTX_SIGNED && (int)ADSM_TEXTURE_UNSIGNED == PTX_UNSIGNED &&
+	       (int)ADSM_TEXTURE_FLOAT == PTX_FLOATING, "kinds");
 
 #define WIDTH 7
 #define HEIGHT 5

@@ -8,6 +8,7 @@
 #ifndef PTX_CASES_H
 #define PTX_CASES_H
 
+#include <adsm_texture.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,9 +23,16 @@ struct case_arg {
 	size_t n;			/* elements of a buffer; bytes of a value */
 	enum case_fill fill;
 	const void *value;
+	const adsmTexture *texture;	/* the kernel gets a texture of the buffer, like this one, and not the buffer */
+	const char *reference;		/* the texture is this variable of the module, and no argument */
 };
 
 #define BUFFER(type_, n_, fill_) { .type = CASE_##type_, .n = (n_), .fill = CASE_##fill_ }
+/* A texture over a buffer of random elements: the fields of an adsmTexture but for data, pitch and slice. */
+#define TEXTURE(type_, n_, ...) { .type = CASE_##type_, .n = (n_), .fill = CASE_RANDOM, \
+				  .texture = &(const adsmTexture){ __VA_ARGS__ } }
+#define REFERENCE(name, type_, n_, ...) { .type = CASE_##type_, .n = (n_), .fill = CASE_RANDOM, .reference = #name, \
+					  .texture = &(const adsmTexture){ __VA_ARGS__ } }
 /* The value of a parameter of C type @type. */
 #define VALUE(type_, ...) { .type = CASE_VALUE, .n = sizeof(type_), .value = &(const type_){ __VA_ARGS__ } }
 
@@ -43,6 +51,6 @@ struct cuda_case {
 extern const struct cuda_case barriers_cases[], bodies_cases[], calls_cases[], exits_cases[], grids_cases[],
 	halves_cases[], histograms_cases[], indices_cases[], lambdas_cases[], locks_cases[], memory_cases[],
 	numbers_cases[], randoms_cases[], reductions_cases[], scans_cases[], shuffles_cases[], templates_cases[],
-	tiles_cases[], waits_cases[];
+	textures_cases[], tiles_cases[], waits_cases[];
 
 #endif
