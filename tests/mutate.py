@@ -26,9 +26,16 @@ KNOWN = os.path.join(ROOT, "tests/mutate.known")
 # the first lines only: the tests that kill most in little time.
 COVER = {
     "lib/core": [r"unit: (blocks|arena|index|stale-|mappings|orders-|collect-|foreign-|protocol|options|process|live)",
-                 r"conform: rolling-(4K|64K)-discrete / |reliability: |fault: |observe: report / "
+                 r"conform: rolling-(4K|64K)-discrete / |reliability: |fault: |observe: (report / |advice-|warnings-)"
                  r"|waits: waits-home", r"stress: model-(cpu|collecting)",
                  r"conform: (lazy-unified|batch-discrete) / ", r"interpose: linked / "],
+    "lib/engine": [r"fault: |unit: (mappings-(limits|edges)|collect-|foreign-)",
+                   r"conform: rolling-4K-discrete / |interpose: (late|.* / (signals|handlers|unusual|scopes|left)) / ",
+                   r"stress: model-cpu"],
+    "lib/run": [r"unit: (left-|stale-|orders-|collect-|foreign-|process|live)|fault: "
+                r"|waits: waits-(gather|later|peers)",
+                r"conform: rolling-(4K|64K)-discrete / |reliability: |observe: (report / |advice-|warnings-)"
+                r"|interpose: linked / ", r"stress: model-cpu|conform: (lazy-unified|batch-discrete) / |mpi: peers"],
     "lib/once": [r"unit: once$|waits: waits-once",
                  r"once: once (memory|cpp|cpu|reports|ranges cpu|ranges crash|devices|tasks|pipelines)$",
                  r"once: once nodes"],
