@@ -210,6 +210,9 @@ static void host_that_asks(int sig, siginfo_t *info, void *context)
 {
 	n_first++;
 	errno = 1234;
+	/* The same fault as another signal is not the library's. */
+	if (adsmHandleFault(SIGBUS, info, context))
+		_exit(9);
 	if (adsmHandleFault(sig, info, context)) {
 		if (errno != 1234)
 			_exit(8);
@@ -661,11 +664,15 @@ static pid_t parent;
 
 static void end_child(int sig)
 {
-	if (getpid() != parent)
-		_exit(5);
+	struct sigaction now;
+
+	if (getpid() == parent)
+		return;
+	sigaction(SIGSEGV, NULL, &now);
+	_exit(now.sa_handler == SIG_DFL ? 5 : 6);
 }
 
-/* A handler for one signal: the child's signal does not take it from its parent. */
+/* A handler for one signal: the child's signal takes it from the child, and not from its parent. */
 static void vfork_and_fault(void)
 {
 	struct sigaction action = { .sa_handler = end_child, .sa_flags = SA_RESETHAND };
