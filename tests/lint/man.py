@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The manual pages are clean and complete: man.py GROFF|- ADSM_INFO FOLDER_OF_PAGES TOOL...
 
-Groff has nothing to say about them; adsm(7) has each option of the table, and each function of the public headers; a
-tool's page has the options that its --help has, and no other; README and docs/
-call adsmrun with options it has.
+Groff has nothing to say about them; adsm(7) has each option of the table, and each function of the public headers,
+which also has a page; a tool's page has the options that its --help has, and no other; README and docs/ call adsmrun
+with options it has.
 """
 import os
 import re
@@ -34,15 +34,17 @@ def missing(where, what, names):
     problems.extend(f"{where} has no {what}{name}" for name in sorted(names))
 
 
-names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"adsm.*\.[17]", name))
+names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"(adsm.*|parboil)\.[137]", name))
 if not names:
     print("no manual pages here: scdoc was not found, or adsm-info cannot run during the build")
     sys.exit(77)
+if groff != "-":
+    # A page that only names another one, which is not where groff looks for it, has nothing to say.
+    done = subprocess.run([groff, *"-K utf8 -t -man -T utf8 -ww -z".split(),
+                           *(name for name in names if not page(name).startswith(".so "))],
+                          cwd=folder, encoding="utf-8", stderr=subprocess.PIPE, check=False)
+    problems += done.stderr.splitlines()
 for name in names:
-    if groff != "-":
-        done = subprocess.run([groff, *"-K utf8 -t -man -T utf8 -ww -z".split(), os.path.join(folder, name)],
-                              encoding="utf-8", stderr=subprocess.PIPE, check=False)
-        problems += [f"{name}: {line}" for line in done.stderr.splitlines()]
     # The pages that it refers to.
     missing(name, "page ", {other for other in re.findall(r"\b(adsm[\w-]*)\(\d\)", page(name))} -
             {other.rsplit(".", 1)[0] for other in names})
@@ -55,6 +57,7 @@ for header in tree.files(["include"], (".h",)):
     declared |= set(re.findall(r"^ADSM_API [^;]*?" + FUNCTION, tree.read(header), re.M))
 functions = re.search(r"^\.SH FUNCTIONS\n(.*?)^\.SH ", overview, re.M | re.S).group(1)
 missing("adsm.7", "function ", declared - set(re.findall(FUNCTION, functions)))
+missing("section 3", "page of ", declared - {name[:-2] for name in names if name.endswith(".3")})
 
 flags = {"--" + name.lower().replace("_", "-") for name in table}
 for tool in tools:
