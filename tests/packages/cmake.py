@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""A project of CMake finds the installed library, builds kernels, and builds them again if a header has changed:
+cmake.py CMAKE MESON BUILD_FOLDER SANITIZER"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cmake")
+
+
+def run(*command, status=0, **more):
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+    if (done.returncode != 0) != status:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode} and said:\n{done.stdout}")
+    return done.stdout
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def expect(what, found, right):
+    if found != right:
+        sys.exit(f"{what}: {found!r}, not {right!r}")
+
+
+def installed(meson, build, folder):
+    """Where CMake is to look: the prefix of a library installed below the folder."""
+    run(meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder)
+    for path, _, names in os.walk(folder):
+        if "adsmcc" in names:
+            return os.path.dirname(path)
+    sys.exit("adsmcc is not installed")
+
+
+def versions(cmake, folder, prefix):
+    """The version that is there is found, another one is not."""
+    project = os.path.join(folder, "version")
+    os.mkdir(project)
+    for version, status in (("${WANTED}", 0), ("99.0", 1)):
+        write(os.path.join(project, "CMakeLists.txt"), f"""cmake_minimum_required(VERSION 3.20)
+project(version NONE)
+find_package(adsm {version} REQUIRED)
+""")
+        with open(os.path.join(SOURCES, "../../../meson.build"), encoding="utf-8") as file:
+            wanted = file.read().split("version: '")[1].split("'")[0]
+        run(cmake, "-S", project, "-B", os.path.join(project, "build"), "-DCMAKE_PREFIX_PATH=" + prefix,
+            "-DWANTED=" + wanted, status=status)
+
+
+def main(cmake, meson, build, sanitizer):
+    if cmake == "-":
+        print("there is no cmake (Debian: cmake)")
+        sys.exit(77)
+    if sanitizer != "none":
+        print(f"a library with the {sanitizer} sanitizer does not load into a program without it")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = installed(meson, build, os.path.join(folder, "installed"))
+        versions(cmake, folder, prefix)
+        project, out = os.path.join(folder, "project"), os.path.join(folder, "out")
+        shutil.copytree(SOURCES, project)
+        header = os.path.join(project, "factor.h")
+        write(header, "#define FACTOR 3\n")
+        run(cmake, "-G", "Ninja", "-S", project, "-B", out, "-DCMAKE_PREFIX_PATH=" + prefix)
+        run(cmake, "--build", out)
+        expect("scale", run("./scale", cwd=out), "42\n")
+        expect("scale others.adsm", run("./scale", "others.adsm", cwd=out), "700\n")
+        # Only the module depends on the header.
+        write(header, "#define FACTOR 5\n")
+        run(cmake, "--build", out)
+        expect("scale with the other header", run("./scale", cwd=out), "70\n")
+        expect("a build without a change", "ninja: no work to do." in run(cmake, "--build", out), True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
