@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the documents say of the tree is so: their links and paths exist, the functions of architecture*.md are where
-these say, and the locks of architecture-locks.md are all that there are."""
+these say, and the locks of architecture-locks.md are all that there are. Examples are short, and have what their pages
+show of them."""
 import os
 import re
 
@@ -11,6 +12,7 @@ DOCUMENTS = [name for name in sorted(os.listdir(tree.ROOT)) if name.endswith(".m
 CODE = ["include", "lib", "backends", "protocols", "interpose", "tools"]
 ROOMS = ["", "lib", "interpose"]
 LOCKS = "docs/architecture-locks.md"
+LONGEST_EXAMPLE = 150
 
 problems = []
 n_checked = 0
@@ -49,7 +51,8 @@ for document in DOCUMENTS:
             target = os.path.normpath(os.path.join(os.path.dirname(document), link)) if link else document
             if target.endswith(".md") and exists(target):
                 check(f"links to {link}#{anchor}", place, anchor in anchors(target))
-        for path in re.findall(r"`((?:lib|backends|protocols|interpose|tests|tools|docs)/[\w./-]*[./][\w]*)`", line):
+        for path in re.findall(r"`((?:lib|backends|protocols|interpose|examples|tests|tools|docs)/[\w./-]*[./][\w]*)`",
+                               line):
             check(f"there is no {path}", place, "NAME" in path or exists(path) or
                   exists(os.path.join(os.path.dirname(document), path)))
         if not document.startswith("docs/architecture"):
@@ -60,6 +63,22 @@ for document in DOCUMENTS:
                   any(defines(code.get(os.path.join(room, step.group(2)), ""), step.group(1)) for room in ROOMS))
         for name in re.findall(r"\b((?:adsm|interpose)_\w+)\b(?!\.)", line):
             check(f"there is no {name}", place, any(re.search(rf"\b{name}\b", text) for text in code.values()))
+
+# Each program of examples/: with what it includes it is short, and it has a page, whose parts of programs it has.
+for name in sorted(os.listdir(os.path.join(tree.ROOT, "examples"))):
+    sources = {path: tree.read(path) for path in tree.files(["examples/" + name], (".c", ".cu", ".h"))}
+    mains = [path for path, text in sources.items() if re.search(r"^int main\(", text, re.M)]
+    shared = sum(len(text.splitlines()) for path, text in sources.items() if path not in mains)
+    for path in mains:
+        check(f"more than {LONGEST_EXAMPLE} lines, with the files that it needs", path,
+              len(sources[path].splitlines()) + shared <= LONGEST_EXAMPLE)
+    page = f"docs/examples/{name}.md"
+    check("has no program", "examples/" + name, mains)
+    check("has no page " + page, "examples/" + name, exists(page))
+    if not exists(page):
+        continue
+    for part in re.findall(r"^```c\n(.*?)^```", tree.read(page), re.M | re.S):
+        check("the example does not have this:\n" + part, page, any(part in text for text in sources.values()))
 
 enum = re.search(r"enum adsm_rank \{.*?\};", code["lib/base/os.h"], re.S).group(0)
 check("the ranks of locks are not those of lib/base/os.h, in their order", LOCKS,

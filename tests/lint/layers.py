@@ -64,7 +64,7 @@ ROOMS = {
     "tools": BASE + ["lib/ptx", "lib/start/options", "lib/observe/options"],
 }
 # Users of the library, like any other: how they are made inside is their own affair.
-USERS = ["parboil", "tests/conform", "tests/interpose"]
+USERS = ["parboil", "examples", "tests/conform", "tests/interpose"]
 # These declare what several files define: each side of a port, each engine, protocol and backend, the parts of a room.
 CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h", "ptx.h", "writer.h", "exchange.h",
              "hcrc.h", "node.h"]

@@ -5,7 +5,7 @@ import re
 
 import tree
 
-FOLDERS = ["include", "lib", "backends", "protocols", "interpose", "parboil", "tools", "docs", "tests"]
+FOLDERS = ["include", "lib", "backends", "protocols", "interpose", "parboil", "tools", "docs", "examples", "tests"]
 LONGEST = 120
 IN_PROGRAMS = ("lib/", "backends/", "protocols/", "interpose/")
 # Conversions of numbers with a decimal point, and letters, which are others in Turkish.
