@@ -17,7 +17,8 @@ LANGUAGES = {
                                                                                   "include/adsm_texture.h",
                                                                                   "include/comic_pp_manager.h"]),
     "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
-    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS),
+    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS + ["include/adsm.hpp"]),
+    "c++20": (["-x", "c++", "-std=c++20", "-Wpedantic"], CPLUSPLUS + ["include/adsm.hpp"]),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
               # Where mpi.h lies depends on the MPI.
               [path for path in sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools",
@@ -63,6 +64,19 @@ int main(void)
     "include/adsm_once.hpp": """
 template class adsm::once::vector<int>;
 template class adsm::once::matrix<double>;
+""",
+    "include/adsm.hpp": """
+struct none {
+	static constexpr const char *kernel_name = "none";
+	static constexpr unsigned max_threads = 1;
+	using parameter_list = adsm::param::list<adsm::param::in<float>, adsm::param::value<int>>;
+};
+template class adsm::buffer<float>;
+template class adsm::allocator<int>;
+void call(const adsm::kernel<none> &kernel, const adsm::buffer<float> &a)
+{
+	kernel.each<1>(a.size(), a, 1);
+}
 """,
     "include/adsm_kernel.h": """
 ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))
