@@ -17,6 +17,7 @@
 #include "adsm.h"
 #include "adsmcc_compile.h"
 #include "adsmcc_cuda.h"
+#include "adsmcc_header.h"
 #include "adsmcc_link.h"
 #include "adsmcc_source.h"
 
@@ -36,7 +37,7 @@ static void write_dependencies(const char *path, const char *output)
 }
 
 static const char help[] =
-	"usage: adsmcc [options] FILE.c | FILE.cu | FILE.ptx\n"
+	"usage: adsmcc [options] FILE.c | FILE.cu | FILE.ptx | --header FILE.hpp FILE.adsm\n"
 	"Compile kernels written in the dialect of adsm_kernel.h, in CUDA C or in PTX into a kernel module.\n"
 	"\n"
 	"  -o FILE           the output (default: FILE.adsm in the current folder)\n"
@@ -67,6 +68,8 @@ static const char help[] =
 	"  --lockstep        of CUDA C: threads of a warp access memory together, for programs that count on that\n"
 	"                    without __syncwarp(); also if $ADSM_PTX_LOCKSTEP is 1\n"
 	"  --explain         of CUDA C: print what each kernel reads and writes, and where, and write nothing\n"
+	"  --header FILE     also write a C++ header that describes the kernels, for adsm.hpp. Of a module\n"
+	"                    (FILE.adsm), write only the header\n"
 	"  -MF FILE          write a rule for make that lists all files that were read\n"
 	"  --version, --help\n";
 
@@ -110,6 +113,7 @@ const char *__asan_default_options(void)
 /* The command line. */
 struct command {
 	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc, *clang, *spaces, *standard;
+	const char *header;
 	struct list options;		/* for the C compiler */
 	struct list cuda_options;	/* for clang, of CUDA C */
 	struct text defines;
@@ -190,6 +194,8 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->spaces = option_value(argc, argv, i, "--spaces");
 	} else if (!strcmp(arg, "--cc") || starts(arg, "--cc=")) {
 		command->compiler = option_value(argc, argv, i, "--cc");
+	} else if (!strcmp(arg, "--header") || starts(arg, "--header=")) {
+		command->header = option_value(argc, argv, i, "--header");
 	} else if (starts(arg, "-MF")) {
 		command->dependencies = option_value(argc, argv, i, "-MF");
 	} else if (starts(arg, "-o")) {
@@ -205,6 +211,14 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 	}
 }
 
+/* Is the input a module that adsmcc has made? */
+static bool is_module(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && !strcmp(dot, ".adsm");
+}
+
 /* Set defaults, and check how options fit together. */
 static void complete(struct command *command)
 {
@@ -212,6 +226,15 @@ static void complete(struct command *command)
 
 	if (!command->input)
 		die("the source file is missing (see --help)");
+	if (command->header && (command->emit_text || command->emit_ptx || command->list_kernels || command->explain ||
+				command->image))
+		die("--header needs a module: it cannot be combined with --emit-text, --emit-ptx, --list-kernels, "
+		    "--explain or --image");
+	if (is_module(command->input)) {
+		if (!command->header)
+			die("%s is a module already; only --header takes a module", command->input);
+		return;
+	}
 	if (!command->output && !command->emit_text && !command->emit_ptx && !command->list_kernels &&
 	    !command->explain)
 		command->output = default_output(command->input, command->image ? "image" : "adsm");
@@ -256,7 +279,7 @@ static bool is_set(const char *variable)
 /* Make the module of CUDA C, or of PTX. */
 static int make_cuda(const struct command *command)
 {
-	return compile_cuda(&(struct cuda){
+	const int status = compile_cuda(&(struct cuda){
 		.clang = command->clang && *command->clang ? command->clang : NULL,
 		.headers = find_header("include/adsm", "cuda-c"), .options = &command->cuda_options,
 		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx,
@@ -265,6 +288,10 @@ static int make_cuda(const struct command *command)
 		.lockstep = command->lockstep || is_set("ADSM_PTX_LOCKSTEP"),
 	}, &(struct tools){ .compiler = command->compiler, .options = &command->options }, command->input,
 		command->output);
+
+	if (!status && command->header)
+		write_header(command->output, command->header);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -278,6 +305,10 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		parse(&command, argc, argv, &i);
 	complete(&command);
+	if (is_module(command.input)) {
+		write_header(command.input, command.header);
+		return 0;
+	}
 	kernel_header = find_header("include", "adsm_kernel.h");
 	if (is_cuda(command.input) || is_ptx(command.input))
 		return make_cuda(&command);
@@ -305,6 +336,8 @@ int main(int argc, char **argv)
 		}, &text, command.output);
 	if (command.scratchpad)
 		list_add(&inputs, store_header);
+	if (!status && command.header)
+		write_header(command.output, command.header);
 	if (!status && command.dependencies)
 		write_dependencies(command.dependencies, command.output ? command.output : "-");
 	return status;
