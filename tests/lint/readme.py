@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the documents show is so: the options table is adsm-info's, and the README's program, built the way it says
-from an installed library, runs: readme.py options ADSM_INFO | readme.py program MESON BUILD_FOLDER SANITIZER"""
+"""What the documents show is so: the options table is adsm-info's, and the programs of README and docs/cpp.md run,
+built the way these say, with an installed library: readme.py options ADSM_INFO | readme.py program|cpp MESON
+BUILD_FOLDER SANITIZER"""
 import os
 import re
 import subprocess
@@ -9,7 +10,6 @@ import tempfile
 
 import tree
 
-README = tree.read("README.md")
 # What the programs say where they find what belongs to them.
 INSTALLED = {"device 0: cpu 0\n": "adsm-info", "vecadd small on cpu": "parboil run vecadd --size small"}
 
@@ -22,12 +22,20 @@ def options(info):
 
 
 def program(meson, build, sanitizer):
+    return build_program(meson, build, sanitizer, "README.md", "In one minute", INSTALLED)
+
+
+def cpp(meson, build, sanitizer):
+    return build_program(meson, build, sanitizer, "docs/cpp.md", "A program", {})
+
+
+def build_program(meson, build, sanitizer, document, title, others):
     """Install below a temporary folder, then do what the section says, line by line."""
     if sanitizer != "none":
         print(f"a library with the {sanitizer} sanitizer does not load into a program without it")
         sys.exit(77)
-    section = re.search(r"## In one minute\n(.*?)\n## ", README, re.S).group(1)
-    sources = re.findall(r"```c\n(/\* (\S+\.c).*?)```", section, re.S)
+    section = re.search(rf"## {title}\n(.*?)\n## ", tree.read(document), re.S).group(1)
+    sources = re.findall(r"```(?:c|cpp)\n(/\* (\S+\.c\w*).*?)```", section, re.S)
     commands = re.search(r"```sh\n(.*?)```", section, re.S).group(1)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder],
@@ -44,8 +52,8 @@ def program(meson, build, sanitizer):
         done = subprocess.run(["sh", "-ec", commands], cwd=folder, env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode or "c[999] = 2997" not in done.stdout:
-            return [f"README.md: its program ended with {done.returncode} and said:\n{done.stdout}"]
-        return [problem for words, command in INSTALLED.items()
+            return [f"{document}: its program ended with {done.returncode} and said:\n{done.stdout}"]
+        return [problem for words, command in others.items()
                 for problem in installed(command, words, folder, environment)]
 
 
@@ -58,4 +66,4 @@ def installed(command, words, folder, environment):
     return []
 
 
-tree.finish({"options": options, "program": program}[sys.argv[1]](*sys.argv[2:]), 1)
+tree.finish({"options": options, "program": program, "cpp": cpp}[sys.argv[1]](*sys.argv[2:]), 1)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""What adsmcc --header writes of modules in the dialect and in CUDA C, and what it refuses: header.py ADSMCC INCLUDE
+CXX CLANG|-"""
+import os
+import subprocess
+import sys
+import tempfile
+
+adsmcc, include, cxx, clang = sys.argv[1:]
+DIALECT = """#include <adsm_kernel.h>
+typedef float number;
+struct pair { int a, b; };
+ADSM_KERNEL_MAX(one, 64, ADSM_IN(number, in), ADSM_ONCE_IN(int, once), ADSM_VAL(unsigned  int, n))
+{
+}
+ADSM_KERNEL(namespace, ADSM_CONST(struct pair, pairs))
+{
+}
+"""
+CUDA = """template <class T> __global__ void fill(T *p, T value) { p[threadIdx.x] = value; }
+template __global__ void fill<float>(float *, float);
+template __global__ void fill<double>(double *, double);
+struct pair { int a, b, c; };
+__global__ void scale(float *out, const float *in, float factor, int n, unsigned long k, pair x)
+{
+	extern __shared__ float part[];
+	part[threadIdx.x] = in[threadIdx.x] * factor + x.c;
+	__syncthreads();
+	if (threadIdx.x < n) out[threadIdx.x + k] = part[threadIdx.x];
+}
+"""
+CALLS = """#include "%s"
+struct three { int a, b, c; };
+void calls(const adsm::kernel<%s::scale> &scale, const adsm::kernel<%s::fill_2> &fill)
+{
+	adsm::buffer<float> out(8);
+	const adsm::buffer<float> in(8);
+	scale.each<8>(8, out, in, 2.0f, 8, 0ul, three{}, adsm::local{ 32 });
+	fill.each<8>(8, out.data(), 1.0);
+	%s
+}
+"""
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def header(*command):
+    done = run(adsmcc, *command)
+    assert not done.returncode, done
+    with open(command[command.index("--header") + 1], encoding="utf-8") as file:
+        return file.read()
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"no {part!r} in\n{text}"
+
+
+def refused(word, *command):
+    done = run(adsmcc, *command)
+    assert done.returncode == 1 and word in done.stdout, done
+
+
+def compiles(path, text):
+    write(path, text)
+    return run(cxx, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}", path)
+
+
+def dialect(folder):
+    source, module = f"{folder}/kernels.c", f"{folder}/kernels.adsm"
+    write(source, DIALECT)
+    text = header("-o", module, "--header", f"{folder}/2-my kernels.hpp", source)
+    has(text, "namespace _2_my_kernels {", "struct one {", "max_threads = 64;", "adsm::param::in<adsm::bytes<4>>",
+        "adsm::param::once<int, 1>", "adsm::param::value<unsigned>", '"once", "int", 6, 1, 4',
+        '"in", "number", 1, 1, 4',
+        "struct namespace_ {", 'kernel_name = "namespace";', "adsm::param::constant<adsm::bytes<8>>")
+    # The same of the module.
+    assert header("--header", f"{folder}/2-my kernels.hpp", module) == text
+    has(header("--header", f"{folder}/std.hpp", module), "namespace std_ {")
+    done = compiles(f"{folder}/use.cpp", '#include "2-my kernels.hpp"\n')
+    assert not done.returncode, done.stdout
+    refused("only --header takes a module", module)
+    refused("cannot be combined", "--header", f"{folder}/x.hpp", "--emit-text", source)
+    refused("x.adsm: No such file", "--header", f"{folder}/x.hpp", f"{folder}/x.adsm")
+    with open(module, "rb") as file:
+        whole = file.read()
+    for bad in [b"", b"no module, but as long as a header of an ELF file" * 2, whole[:-1], whole[:1000],
+                whole.replace(b"ADSMKRN", b"ADSMKRX")]:
+        with open(f"{folder}/bad.adsm", "wb") as file:
+            file.write(bad)
+        refused("bad.adsm: ", "--header", f"{folder}/bad.hpp", f"{folder}/bad.adsm")
+    assert not os.path.exists(f"{folder}/bad.hpp")
+
+
+def cuda(folder):
+    source, name = f"{folder}/gpu.cu", f"{folder}/gpu.hpp"
+    write(source, CUDA)
+    text = header("--clang", clang, "-o", f"{folder}/gpu.adsm", "--header", name, source)
+    has(text, "namespace gpu {", "struct scale {", "struct fill_1 {", "struct fill_2 {", "adsm::param::inout<void>",
+        "adsm::param::in<void>", "adsm::param::value<float>", "adsm::param::value<double>", "adsm::param::integer<4>",
+        "adsm::param::integer<8>", "adsm::param::value<adsm::bytes<12>>", "adsm::param::shared")
+    done = compiles(f"{folder}/use.cpp", CALLS % ("gpu.hpp", "gpu", "gpu", ""))
+    assert not done.returncode, done.stdout
+    done = compiles(f"{folder}/use.cpp", CALLS % ("gpu.hpp", "gpu", "gpu", "fill.each<8>(8, in, 1.0);"))
+    assert done.returncode and "which is const" in done.stdout, done.stdout
+
+
+with tempfile.TemporaryDirectory() as own:
+    dialect(own)
+    if clang != "-":
+        cuda(own)
