@@ -725,16 +725,16 @@ public:
 	template <unsigned Threads, class... A>
 	[[nodiscard]] std::error_code try_each(std::size_t n, A &&...args) const noexcept
 	{
-		const std::size_t blocks = n / Threads + (n % Threads != 0);
-
 		static_assert(Threads > 0 && Threads <= K::max_threads, "the kernel's blocks have fewer threads");
-		if (blocks > std::numeric_limits<unsigned>::max())
+		if (blocks<Threads>(n) > most_blocks)
 			return make_error_code(-EINVAL);
-		return n ? try_call(adsmDim3(static_cast<unsigned>(blocks), 1, 1), adsmDim3(Threads, 1, 1),
+		return n ? try_call(adsmDim3(static_cast<unsigned>(blocks<Threads>(n)), 1, 1), adsmDim3(Threads, 1, 1),
 				    std::forward<A>(args)...) : std::error_code();
 	}
 	template <unsigned Threads, class... A> void each(std::size_t n, A &&...args) const
 	{
+		if (blocks<Threads>(n) > most_blocks)
+			detail::raise(make_error_code(-EINVAL), "a grid has at most 4294967295 blocks");
 		detail::check(try_each<Threads>(n, std::forward<A>(args)...));
 	}
 
@@ -742,6 +742,12 @@ public:
 	adsmKernel *handle() const noexcept { return kernel_; }
 
 private:
+	static constexpr std::size_t most_blocks = std::numeric_limits<unsigned>::max();
+	template <unsigned Threads> static constexpr std::size_t blocks(std::size_t n) noexcept
+	{
+		return n / Threads + (n % Threads != 0);
+	}
+
 	adsmKernel *kernel_ = nullptr;
 };
 

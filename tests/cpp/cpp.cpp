@@ -300,6 +300,9 @@ void errors()
 		return scale.try_call(adsmDim3(1, 1, 1), adsmDim3(257, 1, 1), in, in, 1.0f, 256);
 	});
 	CHECK(scale.try_each<1>(std::size_t{1} << 40, in, in, 1.0f, 1) == std::errc::invalid_argument);
+	throws(std::errc::invalid_argument, "4294967295 blocks", [&] {
+		scale.each<1>(std::size_t{1} << 40, in, in, 1.0f, 1);
+	});
 	CHECK(!adsm::try_sync());
 	CHECK(adsm::make_error_code(0) == std::error_code() || !adsm::make_error_code(0));
 	CHECK(adsm::make_error_code(-ENODEV) == std::errc::no_such_device);
