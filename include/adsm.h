@@ -88,10 +88,11 @@ ADSM_API int adsmShutdown(void);
  * Call this function before the library starts.
  *
  * @name: the option's name without the prefix, in upper or lower case: "protocol", "block_size". adsm-info lists them.
- * @value: the text that the environment variable would have.
+ * @value: the text that the environment variable would have. NULL: the program's value is removed, and the environment
+ *         variable or the default has effect again.
  *
  * Returns 0 or:
- *   -EINVAL   there is no such option, or @value is invalid; adsmLastError() lists the valid values
+ *   -EINVAL   @name is NULL, or there is no such option, or @value is invalid; adsmLastError() lists the valid values
  *   -EBUSY    the library is already running
  */
 ADSM_API int adsmOption(const char *name, const char *value);

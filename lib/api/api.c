@@ -53,8 +53,8 @@ int adsmOption(const char *name, const char *value)
 {
 	ADSM_TELLS;
 
-	if (!name || !value)
-		return adsm_fail(-EINVAL, "adsmOption(): the name or the value is NULL");
+	if (!name)
+		return adsm_fail(-EINVAL, "adsmOption(): the name is NULL");
 	if (adsm_is_child())
 		return ADSM_TOLD(adsm_start());
 	if (adsm_started())

@@ -201,6 +201,12 @@ static struct adsm_option *option_named(struct adsm_option *const *owners, const
 	return NULL;
 }
 
+/* A variable that only the Python package reads: the library's file. */
+static bool is_not_ours(const char *name)
+{
+	return !strcmp(name, "ADSM_LIBRARY");
+}
+
 /* Only once in a process, as the environment is the same at each start. */
 static void warn_unknown(struct adsm_option *const *owners)
 {
@@ -209,7 +215,7 @@ static void warn_unknown(struct adsm_option *const *owners)
 	for (char **e = warned ? NULL : environ; e && *e; e++) {
 		char *name = strncmp(*e, "ADSM_", 5) ? NULL : strndup(*e, strcspn(*e, "="));
 
-		if (name && !option_named(owners, name + 5) && adsm_os_getenv(name)) {
+		if (name && !is_not_ours(name) && !option_named(owners, name + 5) && adsm_os_getenv(name)) {
 			const struct adsm_option *near = nearest_row(owners, name + 5);
 
 			adsm_warn("%s is not an option%s%s%s", name,
@@ -327,8 +333,8 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 	uint64_t scratch[2];
 	int error;
 
-	if (!name || !value)
-		return adsm_fail(-EINVAL, "the name or the value of the option is NULL");
+	if (!name)
+		return adsm_fail(-EINVAL, "the name of the option is NULL");
 	for (size_t i = 0; name[i] && i < sizeof(upper) - 1; i++)
 		upper[i] = name[i] == '-' ? '_' : adsm_upper(name[i]);
 	row = strlen(name) < sizeof(upper) ? option_named(owners, upper) : NULL;
@@ -339,7 +345,7 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 				 near ? " (did you mean " : "; adsm-info lists them", near ? near->name : "",
 				 near ? "?)" : "");
 	}
-	if (row->parse(row, value, scratch))
+	if (value && row->parse(row, value, scratch))
 		return fail_value(row, value);
 	adsm_mutex_lock(&mutex);
 	error = keep(&row->program, value);

@@ -353,6 +353,8 @@ static void devices(void)
 
 static void options(void)
 {
+	void *p;
+
 	CHECK_ERROR(adsmOption("protocol", "rollin"), EINVAL);
 	CHECK_SAYS("rolling");
 	CHECK_SAYS("lazy");
@@ -361,9 +363,18 @@ static void options(void)
 	CHECK_ERROR(adsmOption("blocksize", "64K"), EINVAL);
 	CHECK_ERROR(adsmOption("ADSM_BLOCK_SIZE", "64K"), EINVAL);
 	CHECK_ERROR(adsmOption(NULL, "64K"), EINVAL);
-	CHECK_ERROR(adsmOption("block_size", NULL), EINVAL);
-	CHECK_OK(adsmOption("Block_Size", "16k"));
+	CHECK_ERROR(adsmOption("blocksize", NULL), EINVAL);
+	/* NULL removes a value of the program, and the environment's has effect again. */
+	CHECK(!setenv("ADSM_BLOCK_SIZE", "32K", 1));
 	CHECK_OK(adsmOption("protocol", "rolling"));
+	CHECK_OK(adsmOption("block_size", "8K"));
+	CHECK_OK(adsmOption("block_size", NULL));
+	CHECK_OK(adsmOption("block_size", NULL));
+	p = alloc(1);
+	CHECK_EQ(info(p).block_size, 32768);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmShutdown());
+	CHECK_OK(adsmOption("Block_Size", "16k"));
 	/* adsmOption() has precedence over the environment. */
 	CHECK_EQ(info(alloc(1)).block_size, 16384);
 	CHECK_ERROR(adsmOption("block_size", "64K"), EBUSY);
