@@ -8,9 +8,10 @@ import re
 import tree
 
 DOCUMENTS = [name for name in sorted(os.listdir(tree.ROOT)) if name.endswith(".md")] + \
-    list(tree.files(["docs", "tests", "parboil"], (".md",)))
+    list(tree.files(["docs", "tests", "parboil", "bindings"], (".md",)))
 CODE = ["include", "lib", "backends", "protocols", "interpose", "tools"]
 ROOMS = ["", "lib", "interpose"]
+PLACES = ["lib", "backends", "protocols", "interpose", "examples", "tests", "tools", "docs", "bindings"]
 LOCKS = "docs/architecture-locks.md"
 LONGEST_EXAMPLE = 150
 
@@ -51,8 +52,7 @@ for document in DOCUMENTS:
             target = os.path.normpath(os.path.join(os.path.dirname(document), link)) if link else document
             if target.endswith(".md") and exists(target):
                 check(f"links to {link}#{anchor}", place, anchor in anchors(target))
-        for path in re.findall(r"`((?:lib|backends|protocols|interpose|examples|tests|tools|docs)/[\w./-]*[./][\w]*)`",
-                               line):
+        for path in re.findall(rf"`((?:{'|'.join(PLACES)})/[\w./-]*[./][\w]*)`", line):
             check(f"there is no {path}", place, "NAME" in path or exists(path) or
                   exists(os.path.join(os.path.dirname(document), path)))
         if not document.startswith("docs/architecture"):

@@ -5,7 +5,8 @@ import re
 
 import tree
 
-FOLDERS = ["include", "lib", "backends", "protocols", "interpose", "parboil", "tools", "docs", "examples", "tests"]
+FOLDERS = ["include", "lib", "backends", "protocols", "interpose", "parboil", "tools", "docs", "examples", "tests",
+           "bindings"]
 LONGEST = 120
 IN_PROGRAMS = ("lib/", "backends/", "protocols/", "interpose/")
 # Conversions of numbers with a decimal point, and letters, which are others in Turkish.

@@ -8,7 +8,7 @@ import sys
 
 import tree
 
-FOLDERS = ["include", "lib", "protocols", "backends", "interpose", "tools"]
+FOLDERS = ["include", "lib", "protocols", "backends", "interpose", "tools", "bindings"]
 LONGEST_FILE, LONGEST_TEST, LONGEST_FUNCTION = 600, 1000, 60
 # A public header is mostly its reference.
 LONGEST_PUBLIC = 800
