@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Write-once objects: arrays whose readers wait until the data is written."""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import operator
+import os
+from typing import Any, Callable, Iterator, NamedTuple, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _library
+from ._arguments import Units
+from ._arrays import Array, Memory
+
+SET = 2                         # ADSM_ONCE_SET
+INVALID_DEVICE = -2
+
+
+class Waiter(NamedTuple):
+    """A wait for a unit."""
+
+    unit: int
+    device: Optional[int]       # of the kernel that waits; None: a thread of the program
+    seconds: float              # since the wait began
+    place: str                  # the line of code, or the kernel
+
+
+def on_device(device: int = _library.DEVICE_CURRENT) -> _library.OnceDistribution:
+    """A distribution: all units are in the memory of one device."""
+    return _distribution(_library.ONCE_DEVICE, device=device)
+
+
+def striped(stripe: int = 0) -> _library.OnceDistribution:
+    """A distribution: stripes of consecutive units are on the devices in turn. 0: one stripe for each device."""
+    return _distribution(_library.ONCE_STRIPED, stripe=stripe)
+
+
+def tiled(rows: int, columns: int, grid_rows: int = 0) -> _library.OnceDistribution:
+    """A distribution: units are the tiles of a matrix, row by row, and are distributed over a grid of devices."""
+    return _distribution(_library.ONCE_TILED, rows=rows, columns=columns, grid_rows=grid_rows)
+
+
+def placed(place: Callable[[int], Optional[int]]) -> _library.OnceDistribution:
+    """A distribution: place(unit) returns the index of the unit's device; None: host memory."""
+    errors: list[BaseException] = []
+
+    def call(_: Any, unit: int) -> int:
+        try:
+            device = place(unit)
+            return _library.ONCE_ON_HOST if device is None else operator.index(device)
+        except BaseException as error:          # which cannot pass through the library
+            errors.append(error)
+            return INVALID_DEVICE
+
+    made = _distribution(_library.ONCE_OWN, place=_library.PLACE(call))
+    made.errors = errors
+    return made
+
+
+def _distribution(kind: int, **fields: Any) -> _library.OnceDistribution:
+    return _library.OnceDistribution(ctypes.sizeof(_library.OnceDistribution), kind, **fields)
+
+
+class Once:
+    """A write-once object: an array of units. Each unit is written once. A reader waits until the unit is set.
+
+    count: the number of units.
+    shape, dtype: of the array that a unit is.
+    distribution: on_device(), striped(), tiled() or placed(); None: all units are in host memory.
+    """
+
+    n_live = 0
+
+    def __init__(self, count: int, shape: Any = (), dtype: npt.DTypeLike = float,
+                 distribution: Optional[_library.OnceDistribution] = None) -> None:
+        self.dtype = np.dtype(dtype)
+        self.shape: tuple[int, ...] = tuple(int(n) for n in shape) if np.iterable(shape) else (int(shape),)
+        if self.dtype.hasobject:
+            raise TypeError(f"dtype {self.dtype} contains Python objects, which kernels cannot use")
+        size = math.prod(self.shape) * self.dtype.itemsize
+        library = _library.get()
+        handle = library.adsmOnceAlloc(count, size, ctypes.byref(distribution) if distribution else None)
+        if not handle:
+            error = _library.make_error(-ctypes.get_errno())
+            raise error from next(iter(getattr(distribution, "errors", [])), None)
+        self._free = library.adsmOnceFree
+        self._pid = os.getpid()
+        self._handle = handle
+        Once.n_live += 1
+
+    def __del__(self, getpid: Any = os.getpid) -> None:
+        # If a thread or a kernel still waits for a unit, the memory stays.
+        if getattr(self, "_handle", None) and self._pid == getpid():
+            type(self).n_live -= 1
+            self._free(self._handle)
+
+    def __len__(self) -> int:
+        return int(self._handle.contents.count)
+
+    @property
+    def _once_address(self) -> int:
+        return int(self._handle.contents.address)
+
+    def _index(self, unit: int) -> int:
+        if not -len(self) <= unit < len(self):
+            raise IndexError(f"unit {unit} does not exist: the write-once object has {len(self)} units")
+        return unit % len(self)
+
+    def _array(self, address: int, readonly: bool) -> Array:
+        size = int(self._handle.contents.size)
+        return Memory(address, size, None, keep=self, readonly=readonly).array(self.shape, self.dtype)
+
+    def get(self, unit: int) -> Array:
+        """Wait until the unit is set, and return it as a read-only array. once[unit] does the same. Other threads of
+        Python run meanwhile."""
+        address = _library.get().adsmOnceWait(self._handle, self._index(unit))
+        return self._array(_library.check_pointer(address), True)
+
+    def __getitem__(self, unit: int) -> Array:
+        return self.get(unit)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self.get(unit) for unit in range(len(self)))
+
+    def is_set(self, unit: int) -> bool:
+        """Whether the unit is set. The function never waits."""
+        return bool(self._handle.contents.flags[self._index(unit)] == SET)
+
+    def fresh(self, unit: int) -> Array:
+        """Begin to write a unit, and return it as an array. set() completes it."""
+        address = _library.get().adsmOnceFresh(self._handle, self._index(unit))
+        return self._array(_library.check_pointer(address), False)
+
+    def set(self, unit: int) -> None:
+        """Complete a unit: its readers wake up."""
+        _library.check(_library.get().adsmOnceSet(self._handle, self._index(unit)))
+
+    @contextlib.contextmanager
+    def write(self, unit: int) -> Iterator[Array]:
+        """Write a unit in the body of a `with`. If the body raises an exception, the unit is not set."""
+        yield self.fresh(unit)
+        self.set(unit)
+
+    def __setitem__(self, unit: int, values: Any) -> None:
+        with self.write(unit) as array:
+            array[...] = values
+
+    def units(self, first: int = 0, count: Optional[int] = None) -> Units:
+        """Units as an argument of a call: kernel(In(a.units(0, 16)), Out(b.units(0, 16)), ...)."""
+        return Units(self, first, len(self) - first if count is None else count)
+
+    def place(self, unit: int) -> Optional[int]:
+        """The index of the device whose memory has the unit; None: host memory."""
+        device = ctypes.c_int()
+        _library.check(_library.get().adsmOncePlace(self._handle, self._index(unit), ctypes.byref(device)))
+        return None if device.value == _library.ONCE_ON_HOST else device.value
+
+    def free(self) -> None:
+        """Free the object now. Arrays of its units must not be used afterwards. Error with errno EBUSY: a thread or a
+        kernel waits for a unit."""
+        if self._handle:
+            _library.check(self._free(self._handle))
+            self._handle = None
+            Once.n_live -= 1
+
+
+def waiters() -> list[Waiter]:
+    """The waits for units of all write-once objects, the longest first."""
+    most = 64
+    list_of = (_library.OnceWaiter * most)()
+    n = _library.check(_library.get().adsmOnceWaiters(list_of, most, ctypes.sizeof(_library.OnceWaiter)))
+    return [Waiter(each.unit, None if each.device == _library.ONCE_ON_HOST else each.device, each.waited_ns / 1e9,
+                   each.place.decode(errors="replace")) for each in list_of[:min(n, most)]]

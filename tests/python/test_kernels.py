@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""Kernels: languages, arguments and their checks, errors."""
+import gc
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import kernels
+import numpy as np
+import pytest
+
+import adsm
+
+on_cpu = pytest.mark.skipif(os.environ.get("ADSM_BACKEND") != "cpu", reason="only on the backend cpu")
+clang = pytest.mark.skipif(not any(shutil.which(name) for name in ["clang", *(f"clang-{n}" for n in range(14, 20))]),
+                           reason="no clang, so no CUDA C")
+
+
+def vecadd_arrays(n=1000):
+    return adsm.array(np.arange(n, dtype="f4")), adsm.array(np.ones(n, "f4")), adsm.empty(n, "f4")
+
+
+def test_dialect():
+    vecadd = adsm.kernel(kernels.VECADD)
+    a, b, c = vecadd_arrays()
+    vecadd(a, b, c, 1000, grid=4, block=256)
+    assert (c == np.arange(1000) + 1).all()
+    vecadd(adsm.In(a), adsm.In(c), adsm.InOut(c), 500, threads=500, block=64)
+    adsm.sync()
+    assert c[499] == 999 and c[500] == 501
+    assert repr(vecadd) == "<adsm.Kernel vecadd(float *a, float *b, float *c, int n)>"
+    assert [p.access for p in vecadd.parameters] == [1, 1, 2, 0]
+
+
+def test_what_moves():
+    vecadd = adsm.kernel(kernels.VECADD)
+    a, b, c = vecadd_arrays(1 << 20)
+    before = adsm.stats()
+    vecadd(a, b, c, 1 << 20, threads=1 << 20)
+    adsm.sync()
+    moved = adsm.stats() - before
+    assert moved.calls == 1
+    assert moved.d2h_bytes == 0
+    assert adsm.stats(c).h2d_bytes == 0                 # ADSM_OUT is not sent
+    assert adsm.stats(a).h2d_bytes == a.nbytes
+    assert c.sum(dtype="f8") == a.sum(dtype="f8") + (1 << 20)
+    assert adsm.stats(c).d2h_bytes == c.nbytes
+    adsm.reset_stats()
+    assert adsm.stats().calls == 0
+
+
+def test_a_part_of_an_array():
+    """The rest of an array keeps its values, although the kernel declares that it overwrites all."""
+    vecadd = adsm.kernel(kernels.VECADD)
+    a, b, c = vecadd_arrays(100000)
+    c[...] = 7
+    vecadd(a[100:], b, c[50000:50010], 10, threads=10)
+    assert c[50000:50010].tolist() == list(range(101, 111))
+    assert (c[:50000] == 7).all() and (c[50010:] == 7).all()
+    vecadd(a, b, adsm.Out(c[:10]), 10, threads=10)
+    assert c[50000] == 101 and c[99999] == 7
+
+
+def test_arguments_are_checked():
+    vecadd = adsm.kernel(kernels.VECADD)
+    a, b, c = vecadd_arrays()
+    frozen = c[:]
+    frozen.flags.writeable = False
+    size = {"grid": 4, "block": 256}
+    for arguments, error, said in [
+            ((a, b, c), TypeError, "takes 4 arguments (a, b, c, n), got 3"),
+            ((a, b, c, 1, 2), TypeError, "got 5"),
+            ((a.astype("f4"), b, c, 1000), TypeError, "'a', float *): the array is not on shared memory"),
+            ((adsm.array(a, "f8"), b, c, 1000), TypeError, "expected an array of float32, got float64"),
+            ((a, b, c.view(">f4"), 1000), TypeError, "byte order"),
+            ((a, b, adsm.zeros((10, 10), "f4")[:, 1], 1000), ValueError, "not contiguous"),
+            ((a, b, frozen, 1000), ValueError, "read-only"),
+            ((a, b, 5, 1000), TypeError, "is a pointer: pass an array on shared memory"),
+            ((a, b, c, c), TypeError, "'n', int) is a value, not an array"),
+            ((a, b, c, 1.5), TypeError, "expected int32, got a float"),
+            ((a, b, c, "x"), TypeError, "expected int32, got str"),
+            ((a, b, c, 1 << 31), OverflowError, "2147483648 does not fit into int32"),
+            ((a, b, c, adsm.In(3)), TypeError, "In() is for arrays"),
+            ((a, b, c, adsm.Local(3)), TypeError, "memory of the block")]:
+        with pytest.raises(error) as caught:
+            vecadd(*arguments, **size)
+        assert said in str(caught.value)
+    for size, error, said in [
+            ({}, TypeError, "grid= and block="), ({"grid": 4}, TypeError, "grid= and block="),
+            ({"grid": 4, "threads": 5, "block": 6}, TypeError, "threads="),
+            ({"grid": 0, "block": 1}, ValueError, "grid"), ({"grid": (1, 1, 1, 1), "block": 1}, ValueError, "grid"),
+            ({"workers": 3}, TypeError, "not a task"),
+            ({"grid": 1, "block": 2000}, adsm.Error, "at most 1024")]:
+        with pytest.raises(error) as caught:
+            vecadd(a, b, c, 1000, **size)
+        assert said in str(caught.value)
+
+
+def test_values_by_type():
+    types = adsm.kernel(kernels.TYPES)
+    pair = np.dtype([("a", "i4"), ("b", "f4")])
+    out, pairs = adsm.zeros(6), adsm.array(np.array([(1, 2), (3, 4.5)], pair))
+    types(out, [0.5, 0.25], np.array((7, 1.5), pair), 255, np.uint64(1 << 60), pairs, grid=1, block=1)
+    assert out.tolist() == [0.75, 7, 1.5, 255, 1 << 60, 7.5]
+    types(out, np.array([1, 2], "f4"), np.array((1, 2), pair)[()], np.int64(3), True, pairs, grid=1, block=1)
+    assert out.tolist() == [3, 1, 2, 3, 1, 7.5]
+    for table, structure, small, error in [
+            (np.array([1, 2]), b"12345678", 1, TypeError), ([1, 2], b"1234", 1, TypeError),
+            ([1, 2], 5, 1, TypeError), ([1, 2], b"12345678", -1, OverflowError), ([], b"12345678", 1, ValueError),
+            ([0] * 20000, b"12345678", 1, ValueError), ([1, 2], b"12345678", 1e300, TypeError)]:
+        with pytest.raises(error):
+            types(out, table, structure, small, 1, pairs, grid=1, block=1)
+
+
+def test_floats_do_not_overflow():
+    shift = adsm.kernel(kernels.SHIFT.replace("double, by", "float, by"))
+    a = adsm.zeros(4)
+    shift(a, 1e-3, 4, threads=4)
+    assert a[3] == np.float32(1e-3)
+    shift(a, float("inf"), 4, threads=4)
+    assert a[3] == np.inf
+    with pytest.raises(OverflowError):
+        shift(a, 1e39, 4, threads=4)
+
+
+@clang
+@on_cpu
+def test_cuda():
+    module = adsm.module(kernels.CUDA)
+    assert module.names == ["scale", "fill", "total"]
+    n = 1000
+    src, out = adsm.array(np.arange(n, dtype="f4")), adsm.empty(n, "f4")
+    bias = module.variable("bias", "f4")
+    assert bias.tolist() == [0, 0]
+    bias[0] = 0.5
+    module.scale(out, src, 2, n, threads=n)
+    assert (out == np.arange(n) * 2 + 0.5).all()
+    with pytest.raises(TypeError, match="expected an array of float32, got int32"):
+        module.scale(out, src.view("i4"), 2, n, threads=n)
+    with pytest.raises(TypeError, match="expected int32, got a float"):
+        module.scale(out, src, 2.5, 2.5, threads=n)
+    short = adsm.zeros(8, "i2")
+    module.fill(short, -3, grid=1, block=8)
+    assert (short == -3).all()
+    sums, numbers = adsm.empty(4, "i4"), adsm.array(np.arange(32, dtype="i4"))
+    module.total(sums, numbers, adsm.Local(32), grid=4, block=8)
+    assert sums.tolist() == numbers.reshape(4, 8).sum(1).tolist()
+    with pytest.raises(AttributeError, match="scale"):
+        module.nothing
+
+
+@clang
+@on_cpu
+def test_pointers_of_cuda():
+    """A kernel whose name has no types; pointers that are NULL, or in memory; parameters that take both."""
+    follow = adsm.kernel(kernels.FOLLOW)
+    a, b = adsm.zeros(4, "f4"), adsm.zeros(4, "f4")
+    table = adsm.array([a.ctypes.data, b.ctypes.data], "u8")
+    follow(table, 2, None, 0, 3, threads=2, uses=[a, adsm.InOut(b)])
+    assert a[0] == 3 and b[0] == 3
+    follow(table, 2, adsm.array([5], "f4"), a[1:], np.int16(-3), threads=2, uses_all=True)
+    assert a.tolist() == [2, 0, 0, 0] and b[0] == 2
+    with pytest.raises(OverflowError, match="70000"):
+        follow(table, 2, None, 0, 70000, threads=2)
+    with pytest.raises(TypeError, match="uses="):
+        follow(table, 2, None, 0, 3, threads=2, uses=[np.zeros(3)])
+
+
+def test_opencl():
+    if os.environ["ADSM_BACKEND"] != "opencl":
+        signature, = adsm._signature.of_opencl(kernels.OPENCL)
+        assert signature.name == "axpy"
+        assert [(p.name, p.type, p.kind, p.access) for p in signature.parameters] == [
+            ("x", "float", 1, 1), ("y", "float", 1, 0), ("a", "float", 2, 0), ("n", "uint", 2, 0),
+            ("room", "float", 5, 0)]
+        with pytest.raises(adsm.CompileError):
+            adsm.kernel(kernels.OPENCL)
+        return
+    axpy = adsm.kernel(kernels.OPENCL)
+    x, y = adsm.array(np.arange(100, dtype="f4")), adsm.array(np.ones(100, "f4"))
+    axpy(x, y, 2, 100, adsm.Local(64), threads=100, block=10)
+    assert (y == 1 + 2 * x).all()
+    with pytest.raises(TypeError, match="memory of the block"):
+        axpy(x, y, 2, 100, 64, threads=100, block=10)
+    with pytest.raises(adsm.CompileError, match="nonsense"):
+        adsm.kernel("__kernel void bad(__global int *a) { a[0] = nonsense; }")
+
+
+@on_cpu
+def test_tasks():
+    center = adsm.kernel(kernels.TASK)
+    a, total = adsm.array(np.arange(1000.0)), adsm.zeros(1)
+    center(a, 1000, total, workers=6)
+    adsm.sync()
+    assert a[0] == -499.5 and a[999] == 499.5
+    with pytest.raises(TypeError, match="workers="):
+        center(a, 1000, total, grid=6, block=1)
+
+
+def test_sources_that_do_not_compile():
+    with pytest.raises(adsm.CompileError) as caught:
+        adsm.kernel(kernels.VECADD.replace("a[ADSM_GLOBAL_X]", "d[ADSM_GLOBAL_X]"))
+    text = caught.value.strerror
+    assert "kernel.c:8" in text and "'d'" in text.replace("‘", "'").replace("’", "'")
+    assert "/tmp" not in text and "expansion of macro ‘ADSM_SCAN" not in text
+    with pytest.raises(ValueError, match="language="):
+        adsm.kernel("int x;")
+    with pytest.raises(ValueError, match="2 kernels"):
+        adsm.kernel(kernels.ONCE)
+    with pytest.raises(adsm.Error, match="vecadd"):
+        adsm.kernel(kernels.VECADD, "vecsub")
+
+
+CRASH = r"""
+import adsm, kernels
+
+crash = adsm.kernel(kernels.SHIFT.replace("a[ADSM_GLOBAL_X] += by", "a[ADSM_GLOBAL_X + (1L << 40)] = by"))
+a = adsm.zeros(4)
+crash(a, 1, 4, threads=4)
+try:
+    adsm.sync()
+except adsm.Error as error:
+    print(error)
+"""
+
+
+@on_cpu
+def test_failing_calls():
+    """A kernel that crashes is an error of sync(), and ends the device."""
+    done = subprocess.run([sys.executable, "-c", CRASH], cwd=os.path.dirname(__file__), capture_output=True, text=True,
+                          check=False)
+    assert "kernel 'shift'" in done.stdout, done.stdout + done.stderr
+
+
+def test_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    header = tmp_path / "by.h"
+    header.write_text("#define BY 1\n")
+    source = kernels.SHIFT.replace("+= by", "+= BY").replace("<adsm_kernel.h>", '<adsm_kernel.h>\n#include "by.h"')
+    runs = []
+    run = adsm._compile.subprocess.run
+    monkeypatch.setattr(adsm._compile.subprocess, "run", lambda *a, **k: runs.append(1) or run(*a, **k))
+
+    def result():
+        a = adsm.zeros(1)
+        adsm.kernel(source, options=["-I", str(tmp_path)])(a, 0, 1, threads=1)
+        return a[0]
+
+    assert result() == 1 and result() == 1 and len(runs) == 1
+    header.write_text("#define BY 20\n")
+    assert result() == 20 and len(runs) == 2
+    folder = pathlib.Path(tmp_path, "adsm", "python")
+    assert len(list(folder.iterdir())) == 1 and folder.stat().st_mode & 0o77 == 0
+    for path in folder.iterdir():
+        path.write_text("damaged")
+    assert result() == 20 and len(runs) == 3
+    file = tmp_path / "kernel.c"
+    file.write_text(source)
+    a = adsm.zeros(1)
+    adsm.kernel(file, cache=False)(a, 0, 1, threads=1)
+    assert a[0] == 20 and len(runs) == 4
+
+
+def test_modules_are_freed():
+    module = adsm.module(kernels.VECADD)
+    kernel = module.vecadd
+    assert module.vecadd is kernel
+    del module
+    a, b, c = vecadd_arrays()
+    kernel(a, b, c, 1000, threads=1000)
+    gc.collect()
+    before = len(adsm._modules._modules)
+    del kernel
+    assert len(adsm._modules._modules) == before - 1
+    assert c[999] == 1000

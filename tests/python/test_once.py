@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Write-once objects."""
+import errno
+import gc
+import threading
+
+import kernels
+import numpy as np
+import pytest
+
+import adsm
+
+
+def test_units_of_threads():
+    blocks = adsm.Once(8, 256, "i4")
+    assert len(blocks) == 8 and not blocks.is_set(0)
+
+    def make():
+        for i in range(8):
+            with blocks.write(i) as unit:
+                unit[:] = np.arange(256) + 256 * i
+
+    thread = threading.Thread(target=make)
+    total = []
+    reader = threading.Thread(target=lambda: total.append(sum(int(unit.sum()) for unit in blocks)))
+    reader.start()
+    thread.start()
+    thread.join()
+    reader.join()
+    assert total == [2096128]
+    assert blocks.is_set(7) and blocks[-1][255] == 2047
+    with pytest.raises(ValueError):
+        blocks[0][0] = 1
+    with pytest.raises(adsm.Error) as caught:
+        blocks.fresh(0)
+    assert caught.value.errno == errno.EEXIST
+    with pytest.raises(IndexError):
+        blocks[8]
+
+
+def test_a_unit_that_is_left_by_an_exception_is_not_set():
+    once = adsm.Once(2, (), "f8")
+    with pytest.raises(KeyError):
+        with once.write(0):
+            raise KeyError
+    assert not once.is_set(0)
+    once[0] = 5
+    assert once[0] == 5 and once[0].shape == ()
+
+
+def test_units_keep_the_object():
+    once = adsm.Once(3, 4, "i8")
+    once[1] = [1, 2, 3, 4]
+    unit = once.get(1)[1:]
+    del once
+    gc.collect()
+    assert unit.tolist() == [2, 3, 4]
+
+
+def test_places():
+    assert adsm.Once(4, 1024, "i4").place(0) is None
+    assert adsm.Once(4, 1024, "i4", adsm.on_device(0)).place(3) == 0
+    assert adsm.Once(4, 1024, "i4", adsm.striped(2)).place(3) == 0
+    assert adsm.Once(4, 1024, "i4", adsm.tiled(2, 2)).place(3) == 0
+    asked = []
+    once = adsm.Once(4, 1024, "i4", adsm.placed(lambda unit: asked.append(unit) or (0 if unit % 2 else None)))
+    assert [once.place(i) for i in range(4)] == [None, 0, None, 0] and asked == [0, 1, 2, 3]
+    with pytest.raises(adsm.Error):
+        adsm.Once(4, 1024, "i4", adsm.on_device(70))
+    with pytest.raises(adsm.Error) as caught:
+        adsm.Once(4, 1024, "i4", adsm.placed(lambda unit: {}[unit]))
+    assert isinstance(caught.value.__cause__, KeyError)
+    once.free()
+    assert adsm.waiters() == []
+
+
+def test_kernels_that_wait():
+    twice = adsm.kernel(kernels.ONCE, "twice")
+    src, out = adsm.Once(4, 64, "i4"), adsm.Once(4, 64, "i4")
+    twice(src, adsm.InOut(out), grid=4, block=64)
+    for i in range(4):
+        src[i] = np.arange(64) + i
+    assert [int(unit[63]) for unit in out] == [126, 128, 130, 132]
+    adsm.sync()
+    with pytest.raises(TypeError, match="write-once object"):
+        twice(adsm.zeros(4, "i4"), out, grid=4, block=64)
+
+
+def test_calls_by_units():
+    plain = adsm.kernel(kernels.ONCE, "plain")
+    src, out = adsm.Once(4, 1000, "i4"), adsm.Once(4, 1000, "i4")
+    for i in range(0, 4, 2):
+        plain(adsm.In(src.units(i, 2)), adsm.Out(out.units(i, 2)), 2000, threads=2000)
+    for i in range(4):
+        src[i] = i
+    assert [int(unit.sum()) for unit in out] == [0, 3000, 6000, 9000]
+    with pytest.raises(TypeError, match="In\\(once.units"):
+        plain(src.units(0, 1), adsm.Out(out.units(0, 1)), 1000, threads=1000)
+    with pytest.raises(adsm.Error) as caught:
+        plain(adsm.In(src.units(0, 1)), adsm.Out(out.units(0, 1)), 1000, threads=1000)
+    assert caught.value.errno == errno.EEXIST
