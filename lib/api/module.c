@@ -14,9 +14,9 @@
 #include "base/os.h"
 #include "base/symbols.h"
 #include "run/call.h"
+#include "run/dataflow_end.h"
 #include "run/io.h"
 #include "run/kernel.h"
-#include "run/later_end.h"
 #include "run/sync.h"
 #include "run/variable.h"
 #include "start/start.h"
@@ -188,7 +188,7 @@ int adsmModuleUnload(adsmModule *module)
 
 	if (error || !module)
 		return ADSM_TOLD(error);
-	error = adsm_later_leave(module);
+	error = adsm_dataflow_leave(module);
 	if (!error && adsm_module_is_live(module))
 		adsm_variables_free(module);
 	if (!error)

@@ -12,7 +12,7 @@
 #include "once/make.h"
 #include "once/wait.h"
 #include "once/waiters.h"
-#include "run/later.h"
+#include "run/dataflow.h"
 #include "run/once.h"
 #include "start/start.h"
 
@@ -158,5 +158,5 @@ int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsm
 
 	if (!error && n && !args)
 		error = adsm_fail(-EINVAL, "adsmOnceCallArgs(): n is %zu, but args is NULL", n);
-	return ADSM_TOLD(error ? error : adsm_later_call(kernel, grid, block, args, n, __builtin_return_address(0)));
+	return ADSM_TOLD(error ? error : adsm_dataflow_call(kernel, grid, block, args, n, __builtin_return_address(0)));
 }

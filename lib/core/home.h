@@ -22,7 +22,7 @@
  */
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_AHEAD_MAX 16		/* windows that may wait for a fetch ahead */
-#define ADSM_GATHER_MAX 64		/* queues of the program whose commands are one call */
+#define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
 struct adsm_caller;
 struct adsm_copy_request;
@@ -48,14 +48,14 @@ struct adsm_ahead {
 	struct adsm_cause cause;	/* the cause of the reader's fault */
 };
 
-/* See gather.h. */
-struct adsm_gather {
+/* See coalesced.h. */
+struct adsm_coalesced {
 	_Atomic bool open;		/* more commands may join; changed with the lock */
 	_Atomic uint32_t n_inside;	/* futex: number of threads that are giving a command to the driver */
 	uint64_t seq;			/* the call that stands for the commands, until it gets an event; 0: none */
 	_Atomic bool ending;		/* a thread is about to give it an event; changed with the lock */
 	/* the queues that have such commands, each plus 1; 0 ends the list */
-	_Atomic uintptr_t queues[ADSM_GATHER_MAX];
+	_Atomic uintptr_t queues[ADSM_COALESCED_MAX];
 };
 
 /* A device together with its objects. */
@@ -84,7 +84,7 @@ struct adsm_home {
 	uint64_t unnamed_seq;		/* the last unnamed call, or call that is treated as one (ADSM_PAPER=1) */
 	uint64_t unknown_seq;		/* the last call whose objects are really unknown */
 	uint64_t own_seq;		/* the last call of a kernel that the library launched */
-	struct adsm_gather gather;
+	struct adsm_coalesced coalesced;
 	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
 	/* the device is lost, and threads that wait for its write-once objects have been woken */
 	_Atomic bool once_lost;

@@ -10,9 +10,9 @@
 #include "core/index.h"
 #include "core/life.h"
 #include "run/alloc.h"
+#include "run/coalesced.h"
 #include "run/copy.h"
 #include "run/explicit.h"
-#include "run/gather.h"
 #include "run/inside.h"
 #include "run/sync.h"
 #include "run/wait.h"
@@ -166,9 +166,9 @@ static int start_commands(void *arg, struct adsm_device_event *ret_event)
 }
 
 static int call(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, struct commands *c,
-		bool gather, int *ret_result)
+		bool coalesce, int *ret_result)
 {
-	int error = adsm_call_commands(home, uses, n, start_commands, c, c->queue, gather);
+	int error = adsm_call_commands(home, uses, n, start_commands, c, c->queue, coalesce);
 
 	if (error < 0)
 		return error;
@@ -191,12 +191,12 @@ int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void 
 	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
 	ADSM_UNCANCELLED;
 
-	if (!adsm_gather_enter(home, queue))
+	if (!adsm_coalesced_enter(home, queue))
 		return call(home, NULL, 0, &c, true, ret_result);
 	adsm_inside.enqueuing = home;
 	*ret_result = enqueue(arg);
 	adsm_inside.enqueuing = NULL;
-	adsm_gather_leave(home, queue, !*ret_result);
+	adsm_coalesced_leave(home, queue, !*ret_result);
 	if (!*ret_result)
 		adsm_count(NULL, calls, 1);
 	return 0;
@@ -206,14 +206,14 @@ void adsm_driver_launched(struct adsm_home *home)
 {
 	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
 		if (!home || home == &adsm_homes[i])
-			adsm_gather_end(&adsm_homes[i]);
+			adsm_coalesced_end(&adsm_homes[i]);
 }
 
 void adsm_driver_launched_on(void *queue)
 {
 	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
-		if (adsm_gather_has(&adsm_homes[i], queue))
-			adsm_gather_end(&adsm_homes[i]);
+		if (adsm_coalesced_has(&adsm_homes[i], queue))
+			adsm_coalesced_end(&adsm_homes[i]);
 }
 
 int adsm_driver_sync(struct adsm_home *home)

@@ -9,8 +9,8 @@
 #include "start/options.h"
 #include "core/life.h"
 #include "run/call.h"
+#include "run/dataflow_end.h"
 #include "run/enter.h"
-#include "run/later_end.h"
 #include "start/start.h"
 
 /* Get a device of the right backend. Starts the library if necessary. */
@@ -138,6 +138,6 @@ int adsm_handles_kernel_free(const struct adsm_handles_api *api, adsmKernel *ker
 		return error;
 	if (!adsm_kernel_is_live(kernel) || !kernel->module->only || kernel->module->internal)
 		return adsm_fail(-EINVAL, "%p is not a kernel from %sKernel()", (void *)kernel, api->prefix);
-	error = adsm_later_leave(kernel->module);
+	error = adsm_dataflow_leave(kernel->module);
 	return error ? error : adsm_module_unload(kernel->module);
 }

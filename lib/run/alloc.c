@@ -8,9 +8,9 @@
 #include "core/arena.h"
 #include "core/block.h"
 #include "core/shared.h"
+#include "run/coalesced.h"
 #include "run/enter.h"
 #include "run/explicit.h"
-#include "run/gather.h"
 #include "run/helpers.h"
 #include "run/kernel.h"
 #include "run/wait.h"
@@ -102,7 +102,7 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 			 * calls may use it from now on. Those before could not. */
 			object->assigned = false;
 			object->born_seq = home->last_seq;
-			adsm_gather_close(home);
+			adsm_coalesced_close(home);
 		}
 		adsm_home_unlock(home, &old);
 		return error;

@@ -10,8 +10,8 @@
 #include "core/options.h"
 #include "list.h"
 #include "run/caller.h"
+#include "run/coalesced.h"
 #include "run/explicit.h"
-#include "run/gather.h"
 #include "run/inside.h"
 #include "run/io.h"
 #include "run/release.h"
@@ -24,7 +24,7 @@
 struct call {
 	struct adsm_bound bound;
 	const void *where;		/* the caller's code address */
-	bool gather;			/* the call may be one with others of its queue: gather.h */
+	bool coalesce;			/* the call may be one with others of its queue: coalesced.h */
 	void *queue;
 	adsm_starter *start;
 	void *start_arg;
@@ -191,27 +191,27 @@ static int start_kernel(void *arg, struct adsm_device_event *ret_event)
  * Can the commands join others in one call? They must be allowed to use any object, and nothing in the library may have
  * to come after them. Lock held.
  */
-static bool may_gather(const struct call *call)
+static bool may_coalesce(const struct call *call)
 {
 	struct adsm_home *home = call->bound.home;
 	bool copies = false;
 
 	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
 		copies |= atomic_load(&home->async_seq[q]) != 0;
-	return call->gather && !call->bound.named && !home->n_undetected && !copies && !adsm_observes(~0u) &&
+	return call->coalesce && !call->bound.named && !home->n_undetected && !copies && !adsm_observes(~0u) &&
 		home->own_seq <= atomic_load(&home->completed);
 }
 
 /*
- * The call has begun. If its end is never known (no event), only the states of its objects change. If it gathers, it
+ * The call has begun. If its end is never known (no event), only the states of its objects change. If it coalesces, it
  * also stands for commands that follow. Lock held.
  */
-static void note_call(struct call *call, struct adsm_device_event event, bool gathers)
+static void note_call(struct call *call, struct adsm_device_event event, bool coalesces)
 {
 	struct adsm_home *home = call->bound.home;
 	uint64_t seq = home->last_seq;
 
-	if (event.seq || gathers) {
+	if (event.seq || coalesces) {
 		seq = ++home->last_seq;
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
 			.seq = seq, .kernel = name_of(call), .thread = call->bound.kernel ? adsm_calls.id : 0,
@@ -221,8 +221,8 @@ static void note_call(struct call *call, struct adsm_device_event event, bool ga
 	if (call->bound.n_onces)
 		home->once_seq = seq;
 	adsm_release_take(&call->bound, seq);
-	if (gathers)
-		adsm_gather_begin(home, call->queue, seq);
+	if (coalesces)
+		adsm_coalesced_begin(home, call->queue, seq);
 	/* adsmSync() of this thread does not wait for the program's own commands. */
 	if (!call->bound.kernel)
 		return;
@@ -245,16 +245,16 @@ static int start(struct call *call, struct adsm_device_event *ret_event)
 }
 
 /*
- * A gathering call has no event yet, and later calls end after it. At most @max calls may be outstanding, so the
- * gathering call must end before there are that many, and not only when there is no room left.
+ * A call of coalesced commands has no event yet, and later calls end after it. At most @max calls may be outstanding,
+ * so the call must end before there are that many, and not only when there is no room left.
  */
-static bool gathered_too_long(struct adsm_home *home, unsigned max)
+static bool coalesced_too_long(struct adsm_home *home, unsigned max)
 {
 	struct adsm_sigset old;
 	bool is;
 
 	adsm_home_lock(home, &old);
-	is = home->gather.seq && home->last_seq - home->gather.seq >= max / 2;
+	is = home->coalesced.seq && home->last_seq - home->coalesced.seq >= max / 2;
 	adsm_home_unlock(home, &old);
 	return is;
 }
@@ -268,13 +268,13 @@ static int enter_call(struct call *call)
 		home->device->caps.max_pending : ADSM_PENDING_MAX;
 	struct adsm_device_event event = { 0 };
 	struct adsm_sigset old;
-	bool gathers = false;
+	bool coalesces = false;
 	int error;
 
 	let_touches_pass(home);
 	error = backend->status(home->device);
-	if (!error && (call->bound.kernel || call->gather || gathered_too_long(home, max)))
-		error = adsm_gather_end(home);
+	if (!error && (call->bound.kernel || call->coalesce || coalesced_too_long(home, max)))
+		error = adsm_coalesced_end(home);
 	if (!error && call->bound.kernel)
 		error = adsm_kernel_entry(call->bound.kernel, home, &((struct kernel_start *)call->start_arg)->entry);
 	if (!error && home->last_seq - atomic_load(&home->completed) >= max)
@@ -292,13 +292,13 @@ static int enter_call(struct call *call)
 	if (!error)
 		expect(call);
 	if (!error) {
-		gathers = may_gather(call);
+		coalesces = may_coalesce(call);
 		adsm_bind_onces(&call->bound);
-		error = start(call, gathers ? NULL : &event);
+		error = start(call, coalesces ? NULL : &event);
 		adsm_bind_onces_end(&call->bound, !error);
 	}
 	if (!error)
-		note_call(call, event, gathers);
+		note_call(call, event, coalesces);
 	else
 		adsm_release_undo(home);
 	adsm_release_end(home);
@@ -307,7 +307,7 @@ static int enter_call(struct call *call)
 	 * The watcher is woken now for the program's own commands, and if more than time depends on it, to note their
 	 * end early.
 	 */
-	if (!error && home->has_service && !gathers &&
+	if (!error && home->has_service && !coalesces &&
 	    (!call->bound.kernel || adsm_core_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
 		adsm_os_poke(&home->watch_word);
 	adsm_home_unlock(home, &old);
@@ -335,7 +335,7 @@ static int enter_in_turn(struct call *call)
 }
 
 int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, adsm_starter *start,
-		       void *arg, void *queue, bool gather)
+		       void *arg, void *queue, bool coalesce)
 {
 	struct call call;
 	int error;
@@ -344,7 +344,7 @@ int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *use
 	error = adsm_bind_uses(&call.bound, home, uses, n);
 	call.where = NULL;
 	call.queue = queue;
-	call.gather = gather;
+	call.coalesce = coalesce;
 	call.start = start;
 	call.start_arg = arg;
 	if (!error)
@@ -378,7 +378,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	start.home = call.bound.home;
 	call.where = where;
 	call.queue = NULL;
-	call.gather = false;
+	call.coalesce = false;
 	call.start = start_kernel;
 	call.start_arg = &start;
 	if (!error)

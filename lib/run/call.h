@@ -14,13 +14,13 @@ int adsm_call_check(const struct adsm_kernel_info *info, const struct adsm_home 
 /*
  * A function that has the device begin something, with its home's lock held. Returns 0 and the device's event (seq 0:
  * its end is never known). Returns 1 or a negative errno if nothing has begun. @ret_event is NULL if no event is needed
- * yet (gather.h).
+ * yet (coalesced.h).
  */
 typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
 
 /*
  * Make a call of commands that @start gives to the program's @queue. Returns the result of @start, or a negative errno
- * if @start was not called. @gather: the commands may become part of one call with others.
+ * if @start was not called. @coalesce: the commands may become part of one call with others.
  */
 int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, adsm_starter *start,
-		       void *arg, void *queue, bool gather);
+		       void *arg, void *queue, bool coalesce);

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "core/shared.h"
 #include "core/observe.h"
+#include "run/coalesced.h"
 #include "run/enter.h"
-#include "run/gather.h"
 #include "run/io.h"
 #include "run/part.h"
 #include "run/wait.h"
@@ -64,7 +64,7 @@ static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 		;
 	/* Later calls wait for the copy, so they cannot join the present one. */
 	adsm_home_lock(home, &old);
-	adsm_gather_close(home);
+	adsm_coalesced_close(home);
 	adsm_home_unlock(home, &old);
 }
 

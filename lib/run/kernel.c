@@ -7,8 +7,8 @@
 
 #include "run/kernel.h"
 #include "base/log.h"
+#include "run/coalesced.h"
 #include "run/enter.h"
-#include "run/gather.h"
 #include "run/wait.h"
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_MODULES);
@@ -411,7 +411,7 @@ static void unassign_all(adsmModule *module)
 			continue;
 		object->assigned = false;
 		object->born_seq = object->home->last_seq;
-		adsm_gather_close(object->home);
+		adsm_coalesced_close(object->home);
 		adsm_home_unlock(object->home, &old);
 	}
 }
@@ -458,7 +458,7 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 		object->assigned = kernel;
 		if (!kernel)
 			object->born_seq = home->last_seq;
-		adsm_gather_close(home);
+		adsm_coalesced_close(home);
 	}
 	adsm_home_unlock(home, &old);
 	return 0;

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "once/make.h"
 #include "once/waiters.h"
-#include "run/later_end.h"
+#include "run/dataflow_end.h"
 #include "run/wait.h"
 
 static int check_waiters(const struct adsm_once_object *object)
@@ -39,12 +39,12 @@ int adsm_once_free(struct adsm_once_object *object)
 	int error = check_waiters(object);
 
 	if (!error)
-		error = adsm_later_check(object);
+		error = adsm_dataflow_check(object);
 	if (error)
 		return error;
 	if (atomic_exchange(&object->closing, true))
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", object->handle.address);
-	adsm_later_wait(object);
+	adsm_dataflow_wait(object);
 	/* Calls that are just being entered have a reference. */
 	while (atomic_load(&object->users))
 		sched_yield();

@@ -9,7 +9,7 @@
 #include "core/life.h"
 #include "core/observe.h"
 #include "run/caller.h"
-#include "run/gather.h"
+#include "run/coalesced.h"
 #include "run/left.h"
 
 #define ASK_TRIES 100		/* how often the backend may say that a call
@@ -91,7 +91,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	struct adsm_sigset old;
 	struct adsm_call call;
 	int status, error;
-	bool gathered;
+	bool coalesced;
 
 	if (!ask) {
 		wait_told(home, seq, 0, ret_done);
@@ -101,13 +101,13 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	adsm_retire(home);
 	*ret_done = atomic_load(&home->completed) >= seq;
 	call = home->pending[seq % ADSM_PENDING_MAX];
-	gathered = home->gather.seq && home->gather.seq <= seq;
+	coalesced = home->coalesced.seq && home->coalesced.seq <= seq;
 	adsm_home_unlock(home, &old);
 	if (*ret_done)
 		return 0;
-	/* The call gathers commands. It must end, so it needs an event. */
-	if (gathered)
-		return adsm_gather_end(home);
+	/* The call stands for coalesced commands. It must end, so it needs an event. */
+	if (coalesced)
+		return adsm_coalesced_end(home);
 	error = home->device->backend->event_wait(home->device, call.event, &status);
 	if (error)
 		return error;
@@ -119,7 +119,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	if (!*ret_done)
 		call = home->pending[(atomic_load(&home->completed) + 1) % ADSM_PENDING_MAX];
 	adsm_home_unlock(home, &old);
-	/* An earlier call may have got its event after this one (gather.h), and may end later. */
+	/* An earlier call may have got its event after this one (coalesced.h), and may end later. */
 	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
 }
 
@@ -201,8 +201,8 @@ void adsm_watch_calls(struct adsm_home *home)
 		adsm_home_lock(home, &old);
 		if (atomic_load(&home->completed) < home->last_seq)
 			seq = atomic_load(&home->completed) + 1;
-		/* A call that gathers commands continues to do so until a thread waits for it. */
-		if (seq == home->gather.seq && !atomic_load(&home->n_waiting))
+		/* A call that stands for coalesced commands stays open until a thread waits for it. */
+		if (seq == home->coalesced.seq && !atomic_load(&home->n_waiting))
 			seq = 0;
 		adsm_home_unlock(home, &old);
 		if (!seq)

@@ -23,8 +23,8 @@
 #include "observe/observe.h"
 #include "observe/trace.h"
 #include "once/make.h"
+#include "run/dataflow.h"
 #include "run/kernel.h"
-#include "run/later.h"
 #include "run/peers.h"
 #include "run/printed.h"
 #include "run/wait.h"
@@ -292,7 +292,7 @@ int adsm_stop(void)
 	adsm_observe_end();
 	atomic_store(&adsm_shared_range.size, 0);
 	atomic_store(&adsm_life.state, ADSM_STOPPED);
-	adsm_later_stop();
+	adsm_dataflow_stop();
 	adsm_engine->stop();
 	adsm_modules_end();
 	adsm_once_end();

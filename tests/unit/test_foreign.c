@@ -179,7 +179,7 @@ static void launch(volatile void *p, void *queue, uint8_t value)
 }
 
 /* Launches are one call, and its end is not queried before a thread waits for it; with batch each is a call. */
-static void check_gather(void)
+static void check_coalesced(void)
 {
 	volatile unsigned *p = adopt(PAGE), *q;
 	struct command bad = { .refuse = 7 };
@@ -491,7 +491,7 @@ int main(int argc, char **argv)
 	check_child();
 	check_calls();
 	check_many();
-	check_gather();
+	check_coalesced();
 	check_forget();
 	if (batch())
 		check_batch_copies();

@@ -31,7 +31,7 @@ void adsm_set_cause(enum adsm_why why, const void *where, const char *name)
 {
 }
 
-int adsm_gather_end(struct adsm_home *of)
+int adsm_coalesced_end(struct adsm_home *of)
 {
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* later.c - see later.h. */
-#include "run/later.h"
+/* dataflow.c - see dataflow.h. */
+#include "run/dataflow.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include "run/alloc.h"
 #include "run/bind.h"
 #include "run/call.h"
+#include "run/dataflow_queue.h"
 #include "run/explicit.h"
-#include "run/later_line.h"
 #include "run/sync.h"
 
 /* ---- turns */
@@ -23,58 +23,58 @@
  * Give the turn to the next call. This function counts the woken thread as busy, so that adsm_once_busy is never too
  * low. Lock held.
  */
-static void give_turn(struct adsm_later_line *line, enum adsm_later_turn turn)
+static void give_turn(struct adsm_dataflow_queue *queue, enum adsm_dataflow_turn turn)
 {
-	uint64_t number = ++line->turns[turn];
+	uint64_t number = ++queue->turns[turn];
 
-	for (struct adsm_later *call = line->first; call && call->number <= number; call = call->next)
+	for (struct adsm_dataflow_call *call = queue->first; call && call->number <= number; call = call->next)
 		if (call->number == number && call->held && call->waits_for == turn) {
 			call->held = false;
 			atomic_fetch_add(&adsm_once_busy, 1);
 		}
-	atomic_fetch_add(&line->word, 1);
+	atomic_fetch_add(&queue->word, 1);
 }
 
-static void pass_turn(struct adsm_later_line *line, enum adsm_later_turn turn)
+static void pass_turn(struct adsm_dataflow_queue *queue, enum adsm_dataflow_turn turn)
 {
-	adsm_mutex_lock(&adsm_later_mutex);
-	give_turn(line, turn);
-	adsm_mutex_unlock(&adsm_later_mutex);
-	adsm_os_wake(&line->word, INT_MAX, false);
+	adsm_mutex_lock(&adsm_dataflow_mutex);
+	give_turn(queue, turn);
+	adsm_mutex_unlock(&adsm_dataflow_mutex);
+	adsm_os_wake(&queue->word, INT_MAX, false);
 }
 
-static void take_turn(struct adsm_later_line *line, struct adsm_later *call, enum adsm_later_turn turn)
+static void take_turn(struct adsm_dataflow_queue *queue, struct adsm_dataflow_call *call, enum adsm_dataflow_turn turn)
 {
-	adsm_mutex_lock(&adsm_later_mutex);
-	while (line->turns[turn] != call->number) {
-		uint32_t word = atomic_load(&line->word);
+	adsm_mutex_lock(&adsm_dataflow_mutex);
+	while (queue->turns[turn] != call->number) {
+		uint32_t word = atomic_load(&queue->word);
 
 		if (!call->held) {
 			call->held = true;
 			call->waits_for = turn;
 			atomic_fetch_sub(&adsm_once_busy, 1);
 		}
-		adsm_mutex_unlock(&adsm_later_mutex);
-		adsm_os_wait(&line->word, word, 0, false);
-		adsm_mutex_lock(&adsm_later_mutex);
+		adsm_mutex_unlock(&adsm_dataflow_mutex);
+		adsm_os_wait(&queue->word, word, 0, false);
+		adsm_mutex_lock(&adsm_dataflow_mutex);
 	}
-	adsm_mutex_unlock(&adsm_later_mutex);
+	adsm_mutex_unlock(&adsm_dataflow_mutex);
 }
 
 /* ---- one call */
 
-static size_t bytes_of(const struct adsm_later_range *range)
+static size_t bytes_of(const struct adsm_dataflow_range *range)
 {
 	return range->count * range->object->handle.size;
 }
 
-static size_t offset_of(const struct adsm_later_range *range)
+static size_t offset_of(const struct adsm_dataflow_range *range)
 {
 	return range->first * range->object->handle.size;
 }
 
 /* In the note of the wait the calling code identifies the call, as it does for a thread. */
-static int wait_for(const struct adsm_later *call, const struct adsm_later_range *range, size_t unit)
+static int wait_for(const struct adsm_dataflow_call *call, const struct adsm_dataflow_range *range, size_t unit)
 {
 	struct adsm_once_note note = { .address = (uintptr_t)range->object->handle.address, .unit = unit,
 				       .where = (uintptr_t)call->where, .device = ADSM_ONCE_ON_HOST };
@@ -96,7 +96,7 @@ static int wait_for(const struct adsm_later *call, const struct adsm_later_range
 				 adsm_error_string(error)) : 0;
 }
 
-static int wait_for_all(const struct adsm_later *call)
+static int wait_for_all(const struct adsm_dataflow_call *call)
 {
 	int error = 0;
 
@@ -107,7 +107,7 @@ static int wait_for_all(const struct adsm_later *call)
 	return error;
 }
 
-static void free_buffers(struct adsm_later *call)
+static void free_buffers(struct adsm_dataflow_call *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++) {
 		if (call->ranges[i].buffer)
@@ -116,13 +116,13 @@ static void free_buffers(struct adsm_later *call)
 	}
 }
 
-static int make_buffers(struct adsm_home *home, struct adsm_later *call)
+static int make_buffers(struct adsm_home *home, struct adsm_dataflow_call *call)
 {
 	const struct adsm_object_options options = { .device_only = true };
 	int error = 0;
 
 	for (size_t i = 0; i < call->n_ranges && !error; i++) {
-		struct adsm_later_range *range = &call->ranges[i];
+		struct adsm_dataflow_range *range = &call->ranges[i];
 
 		error = adsm_object_alloc(home, bytes_of(range), &options, &range->buffer);
 		if (!error)
@@ -134,12 +134,12 @@ static int make_buffers(struct adsm_home *home, struct adsm_later *call)
 }
 
 /* Copy the units that the call reads to the device, or those that it sets from there. */
-static int copy(const struct adsm_later *call, bool sets)
+static int copy(const struct adsm_dataflow_call *call, bool sets)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < call->n_ranges && !error; i++) {
-		const struct adsm_later_range *range = &call->ranges[i];
+		const struct adsm_dataflow_range *range = &call->ranges[i];
 		const adsmOnce *once = &range->object->handle;
 
 		if (range->sets != sets)
@@ -152,7 +152,7 @@ static int copy(const struct adsm_later *call, bool sets)
 	return error;
 }
 
-static void set_units(const struct adsm_later_range *range)
+static void set_units(const struct adsm_dataflow_range *range)
 {
 	for (size_t u = range->first; u < range->first + range->count; u++)
 		if (adsm_once_set(adsm_once_table, range->object->shared, (uintptr_t)range->object->handle.address, u))
@@ -177,28 +177,28 @@ static void end_device(const struct adsm_home *home)
 }
 
 /* Also after an error the call takes and passes all of its turns. The last one it has when this returns. */
-static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct adsm_later *call)
+static int run_call(struct adsm_dataflow_queue *queue, struct adsm_home *home, struct adsm_dataflow_call *call)
 {
 	int error = wait_for_all(call);
 	const bool ready = !error;	/* otherwise the error is another call's, and
 					   -ENOMEM does not mean this call's memory */
 
-	take_turn(line, call, ADSM_LATER_MEMORY);
+	take_turn(queue, call, ADSM_DATAFLOW_MEMORY);
 	if (ready)
 		error = make_buffers(home, call);
 	if (ready && error == -ENOMEM) {
 		/* Earlier calls have some of the memory, and they need no more of it. */
-		take_turn(line, call, ADSM_LATER_END);
+		take_turn(queue, call, ADSM_DATAFLOW_END);
 		error = make_buffers(home, call);
 	}
-	pass_turn(line, ADSM_LATER_MEMORY);
+	pass_turn(queue, ADSM_DATAFLOW_MEMORY);
 	if (!error)
 		error = copy(call, false);
-	take_turn(line, call, ADSM_LATER_START);
+	take_turn(queue, call, ADSM_DATAFLOW_START);
 	begin_device(home);
 	if (!error)
 		error = adsm_call(call->kernel, call->grid, call->block, call->args, call->n_args, call->where);
-	pass_turn(line, ADSM_LATER_START);
+	pass_turn(queue, ADSM_DATAFLOW_START);
 	/* This waits for the calls of this thread, that is, for this call. */
 	if (!error)
 		error = adsm_sync(call->where);
@@ -207,152 +207,152 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	if (!error)
 		error = copy(call, true);
 	free_buffers(call);
-	take_turn(line, call, ADSM_LATER_END);
+	take_turn(queue, call, ADSM_DATAFLOW_END);
 	return error;
 }
 
 /* Will other calls, which have not failed, set the units that this call has not set? Lock held. */
-static bool others_set(const struct adsm_later_range *range)
+static bool others_set(const struct adsm_dataflow_range *range)
 {
 	for (size_t u = range->first; u < range->first + range->count; u++)
-		if (!adsm_once_is_set(range->object->shared, u) && !adsm_later_comes(range->object, u, false))
+		if (!adsm_once_is_set(range->object->shared, u) && !adsm_dataflow_comes(range->object, u, false))
 			return false;
 	return true;
 }
 
 /* Threads that wait for units which only this call was to set get the error, now or when they begin to wait. */
-static void give_up(struct adsm_home *home, struct adsm_later *call, int error)
+static void give_up(struct adsm_home *home, struct adsm_dataflow_call *call, int error)
 {
 	adsm_error("a call of kernel '%s' on device %d ends without setting its write-once units: %s",
 		   call->kernel->info->name, home->index, adsm_last_error());
-	adsm_mutex_lock(&adsm_later_mutex);
+	adsm_mutex_lock(&adsm_dataflow_mutex);
 	call->failed = true;
 	for (size_t i = 0; i < call->n_ranges; i++)
 		if (call->ranges[i].sets && !others_set(&call->ranges[i]))
 			adsm_once_fail(call->ranges[i].object->shared, home->index, error);
-	adsm_mutex_unlock(&adsm_later_mutex);
+	adsm_mutex_unlock(&adsm_dataflow_mutex);
 	adsm_once_wake_all(adsm_once_table);
 }
 
-static void drop(struct adsm_later *call)
+static void drop(struct adsm_dataflow_call *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++)
 		adsm_once_give(call->ranges[i].object);
 	free(call);
 }
 
-/* ---- the lines */
+/* ---- the queues */
 
-static struct adsm_later *next_call(struct adsm_later_line *line, uint32_t *ret_word, bool *ret_stop)
+static struct adsm_dataflow_call *next_call(struct adsm_dataflow_queue *queue, uint32_t *ret_word, bool *ret_stop)
 {
-	struct adsm_later *call;
+	struct adsm_dataflow_call *call;
 
-	adsm_mutex_lock(&adsm_later_mutex);
-	call = line->next;
-	line->next = call ? call->next : NULL;
-	*ret_word = atomic_load(&line->word);
-	*ret_stop = line->stop;
-	adsm_mutex_unlock(&adsm_later_mutex);
+	adsm_mutex_lock(&adsm_dataflow_mutex);
+	call = queue->next;
+	queue->next = call ? call->next : NULL;
+	*ret_word = atomic_load(&queue->word);
+	*ret_stop = queue->stop;
+	adsm_mutex_unlock(&adsm_dataflow_mutex);
 	return call;
 }
 
-static void end_call(struct adsm_later_line *line, struct adsm_later *call)
+static void end_call(struct adsm_dataflow_queue *queue, struct adsm_dataflow_call *call)
 {
-	adsm_mutex_lock(&adsm_later_mutex);
-	line->first = call->next;
-	give_turn(line, ADSM_LATER_END);
+	adsm_mutex_lock(&adsm_dataflow_mutex);
+	queue->first = call->next;
+	give_turn(queue, ADSM_DATAFLOW_END);
 	/* If a call waits for a thread, this thread takes it and stays busy. */
-	if (line->n_entered < line->turns[ADSM_LATER_END] + line->n_threads)
+	if (queue->n_entered < queue->turns[ADSM_DATAFLOW_END] + queue->n_threads)
 		atomic_fetch_sub(&adsm_once_busy, 1);
 	drop(call);
-	adsm_mutex_unlock(&adsm_later_mutex);
-	adsm_os_wake(&line->word, INT_MAX, false);
-	atomic_fetch_add(&adsm_later_ended, 1);
-	adsm_os_wake(&adsm_later_ended, INT_MAX, false);
+	adsm_mutex_unlock(&adsm_dataflow_mutex);
+	adsm_os_wake(&queue->word, INT_MAX, false);
+	atomic_fetch_add(&adsm_dataflow_ended, 1);
+	adsm_os_wake(&adsm_dataflow_ended, INT_MAX, false);
 }
 
-static void run_line(void *arg)
+static void run_queue(void *arg)
 {
-	struct adsm_later_line *line = arg;
-	struct adsm_home *home = &adsm_homes[line - adsm_later_lines];
-	struct adsm_later *call;
+	struct adsm_dataflow_queue *queue = arg;
+	struct adsm_home *home = &adsm_homes[queue - adsm_dataflow_queues];
+	struct adsm_dataflow_call *call;
 	uint32_t word;
 	bool stop;
 	int error;
 
-	while ((call = next_call(line, &word, &stop)) || !stop) {
+	while ((call = next_call(queue, &word, &stop)) || !stop) {
 		if (!call) {
-			adsm_os_wait(&line->word, word, 0, false);
+			adsm_os_wait(&queue->word, word, 0, false);
 			continue;
 		}
-		error = run_call(line, home, call);
+		error = run_call(queue, home, call);
 		if (error)
 			give_up(home, call, error);
 		for (size_t i = 0; !error && i < call->n_ranges; i++)
 			if (call->ranges[i].sets)
 				set_units(&call->ranges[i]);
-		end_call(line, call);
+		end_call(queue, call);
 	}
 }
 
 /* Lock held. */
-static int start_line(struct adsm_later_line *line)
+static int start_queue(struct adsm_dataflow_queue *queue)
 {
 	int error = 0;
 
-	if (line->n_threads)
+	if (queue->n_threads)
 		return 0;
-	line->stop = false;
-	while (line->n_threads < ADSM_LATER_AT_ONCE && !error) {
-		error = adsm_os_thread_start(&line->threads[line->n_threads], "adsm-later", run_line, line);
-		line->n_threads += !error;
+	queue->stop = false;
+	while (queue->n_threads < ADSM_DATAFLOW_AT_ONCE && !error) {
+		error = adsm_os_thread_start(&queue->threads[queue->n_threads], "adsm-dataflow", run_queue, queue);
+		queue->n_threads += !error;
 	}
-	return error && !line->n_threads ?
+	return error && !queue->n_threads ?
 		adsm_fail(error, "cannot start a thread for write-once calls (ulimit -u, ulimit -v)") : 0;
 }
 
 /* Failures of other calls no longer count, because this call may set the units. */
-static void forget_failures(struct adsm_later *call)
+static void forget_failures(struct adsm_dataflow_call *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++)
 		if (call->ranges[i].sets)
 			atomic_store(&call->ranges[i].object->shared->failed, 0);
 }
 
-static int enter(struct adsm_home *home, struct adsm_later *call)
+static int enter(struct adsm_home *home, struct adsm_dataflow_call *call)
 {
-	struct adsm_later_line *line = &adsm_later_lines[home->index];
+	struct adsm_dataflow_queue *queue = &adsm_dataflow_queues[home->index];
 	int error;
 
-	adsm_mutex_lock(&adsm_later_mutex);
-	error = start_line(line);
+	adsm_mutex_lock(&adsm_dataflow_mutex);
+	error = start_queue(queue);
 	if (!error) {
 		forget_failures(call);
-		if (line->first)
-			line->last->next = call;
+		if (queue->first)
+			queue->last->next = call;
 		else
-			line->first = call;
-		if (!line->next)
-			line->next = call;
-		call->number = line->n_entered++;
-		if (call->number < line->turns[ADSM_LATER_END] + line->n_threads)
+			queue->first = call;
+		if (!queue->next)
+			queue->next = call;
+		call->number = queue->n_entered++;
+		if (call->number < queue->turns[ADSM_DATAFLOW_END] + queue->n_threads)
 			atomic_fetch_add(&adsm_once_busy, 1);
-		line->last = call;
-		atomic_fetch_add(&line->word, 1);
+		queue->last = call;
+		atomic_fetch_add(&queue->word, 1);
 	}
-	adsm_mutex_unlock(&adsm_later_mutex);
+	adsm_mutex_unlock(&adsm_dataflow_mutex);
 	if (!error)
-		adsm_os_wake(&line->word, INT_MAX, false);
+		adsm_os_wake(&queue->word, INT_MAX, false);
 	return error;
 }
 
 /* ---- arguments of a call */
 
-static int take_range(struct adsm_later *call, adsmArg *arg)
+static int take_range(struct adsm_dataflow_call *call, adsmArg *arg)
 {
 	const adsmOnceRange *given = arg->data;
 	struct adsm_once_object *object = given ? adsm_once_of(given->once) : NULL;
-	struct adsm_later_range *range = &call->ranges[call->n_ranges];
+	struct adsm_dataflow_range *range = &call->ranges[call->n_ranges];
 
 	if (!object)
 		return -EINVAL;
@@ -364,20 +364,20 @@ static int take_range(struct adsm_later *call, adsmArg *arg)
 	object = adsm_once_take((uintptr_t)object->handle.address);
 	if (!object)
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", given->once->address);
-	*range = (struct adsm_later_range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg,
+	*range = (struct adsm_dataflow_range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg,
 					    NULL };
 	call->n_ranges++;
 	*arg = (adsmArg){ ADSM_ARG_POINTER, range->sets ? ADSM_ACCESS_OUT : ADSM_ACCESS_IN, NULL, 0 };
 	return 0;
 }
 
-static bool overlap(const struct adsm_later_range *a, const struct adsm_later_range *b)
+static bool overlap(const struct adsm_dataflow_range *a, const struct adsm_dataflow_range *b)
 {
 	return a->object == b->object && a->first < b->first + b->count && b->first < a->first + a->count;
 }
 
 /* Units that the call sets must not be set yet, and no other range of the call may name them. */
-static int check_range(const struct adsm_later *call, const struct adsm_later_range *range)
+static int check_range(const struct adsm_dataflow_call *call, const struct adsm_dataflow_range *range)
 {
 	const void *address = range->object->handle.address;
 
@@ -392,7 +392,7 @@ static int check_range(const struct adsm_later *call, const struct adsm_later_ra
 	return 0;
 }
 
-static int begin_units(const struct adsm_later *call)
+static int begin_units(const struct adsm_dataflow_call *call)
 {
 	bool sets = false;
 	int error = 0;
@@ -414,7 +414,7 @@ static int begin_units(const struct adsm_later *call)
 }
 
 /* Check the call as it will be made. Only the places of the ranges are not known yet. */
-static int check_call(const struct adsm_later *call, const struct adsm_home *home)
+static int check_call(const struct adsm_dataflow_call *call, const struct adsm_home *home)
 {
 	struct adsm_launch launch;
 	struct adsm_bound bound;
@@ -433,7 +433,7 @@ static bool is_copied(const adsmArg *arg)
 	return arg->kind == ADSM_ARG_VALUE || arg->kind == ADSM_ARG_CONST;
 }
 
-static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n)
+static int take_arguments(struct adsm_dataflow_call *call, const adsmArg *args, size_t n)
 {
 	char *bytes = call->bytes;
 	int error = 0;
@@ -458,25 +458,26 @@ static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n
 }
 
 /* A call with room for @n arguments and @n_bytes bytes of their values. */
-static struct adsm_later *make_call(size_t n, size_t n_bytes)
+static struct adsm_dataflow_call *make_call(size_t n, size_t n_bytes)
 {
 	const size_t max = n < ADSM_ARGS_MAX ? n : ADSM_ARGS_MAX;
-	struct adsm_later *call = calloc(1, sizeof(*call) + max * (sizeof(*call->args) + sizeof(*call->ranges)) +
-					 n_bytes + 16);
+	struct adsm_dataflow_call *call = calloc(1, sizeof(*call) + n_bytes + 16 +
+						 max * (sizeof(*call->args) + sizeof(*call->ranges)));
 
 	if (!call)
 		return NULL;
 	call->max_args = max;
-	call->ranges = (struct adsm_later_range *)(call + 1);
+	call->ranges = (struct adsm_dataflow_range *)(call + 1);
 	call->args = (adsmArg *)(call->ranges + max);
 	call->bytes = (char *)(((uintptr_t)(call->args + max) + 15) & ~(uintptr_t)15);
 	return call;
 }
 
-int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+int adsm_dataflow_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n,
+		       const void *where)
 {
 	struct adsm_home *home;
-	struct adsm_later *call;
+	struct adsm_dataflow_call *call;
 	size_t n_bytes = 0;
 	int error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
 
@@ -511,19 +512,19 @@ int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmA
 	return error;
 }
 
-void adsm_later_stop(void)
+void adsm_dataflow_stop(void)
 {
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
-		struct adsm_later_line *line = &adsm_later_lines[i];
+		struct adsm_dataflow_queue *queue = &adsm_dataflow_queues[i];
 
-		if (!line->n_threads)
+		if (!queue->n_threads)
 			continue;
-		adsm_mutex_lock(&adsm_later_mutex);
-		line->stop = true;
-		atomic_fetch_add(&line->word, 1);
-		adsm_mutex_unlock(&adsm_later_mutex);
-		adsm_os_wake(&line->word, INT_MAX, false);
-		while (line->n_threads)
-			adsm_os_thread_join(&line->threads[--line->n_threads]);
+		adsm_mutex_lock(&adsm_dataflow_mutex);
+		queue->stop = true;
+		atomic_fetch_add(&queue->word, 1);
+		adsm_mutex_unlock(&adsm_dataflow_mutex);
+		adsm_os_wake(&queue->word, INT_MAX, false);
+		while (queue->n_threads)
+			adsm_os_thread_join(&queue->threads[--queue->n_threads]);
 	}
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* later.c - calls by ranges of write-once units: the threads of a line, turns, waits for calls, the stop. */
+/* dataflow.c - calls by ranges of write-once units: the threads of a queue, turns, waits for calls, the stop. */
 #include "step.h"
 
-#include "lib/run/later_line.c"
-#include "lib/run/later_end.c"
-#define find_range later_find_range
-#include "lib/run/later.c"
+#include "lib/run/dataflow_queue.c"
+#include "lib/run/dataflow_end.c"
+#define find_range dataflow_find_range
+#include "lib/run/dataflow.c"
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
@@ -25,8 +25,8 @@ STEP_NEVER(adsm_once_set)
 STEP_NEVER(adsm_once_fail)
 STEP_NEVER(adsm_os_thread_start)
 
-static struct adsm_later_line *line = &adsm_later_lines[0];
-static struct adsm_later *calls[3];
+static struct adsm_dataflow_queue *queue = &adsm_dataflow_queues[0];
+static struct adsm_dataflow_call *calls[3];
 static struct adsmKernel kernel;
 static struct adsmModule module;
 static uint64_t n_made, n_dropped;
@@ -35,7 +35,7 @@ static _Atomic uint32_t n_enterers;
 /* Calls must be made in order, one at a time. */
 int adsm_call(adsmKernel *of, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
-	STEP_CHECK(line->turns[ADSM_LATER_START] == n_made);
+	STEP_CHECK(queue->turns[ADSM_DATAFLOW_START] == n_made);
 	n_made++;
 	return 0;
 }
@@ -51,7 +51,7 @@ void adsm_once_wake_all(struct adsm_once_table *table)
 
 static void run_thread(void *arg)
 {
-	run_line(line);
+	run_queue(queue);
 }
 
 static void enter_calls(void *arg)
@@ -76,13 +76,13 @@ static bool all_are_entered(void *arg)
 static void unload(void *arg)
 {
 	step_await(all_are_entered, NULL);
-	STEP_CHECK(!adsm_later_leave(&module));
+	STEP_CHECK(!adsm_dataflow_leave(&module));
 	STEP_CHECK(n_made == (uintptr_t)arg);
 }
 
 static bool threads_are_over(void *arg)
 {
-	return step_over("line") && step_over("line too");
+	return step_over("queue") && step_over("queue too");
 }
 
 void adsm_os_thread_join(struct adsm_thread *thread)
@@ -92,23 +92,23 @@ void adsm_os_thread_join(struct adsm_thread *thread)
 
 static void stop(void *arg)
 {
-	adsm_later_wait(NULL);
-	adsm_later_stop();
+	adsm_dataflow_wait(NULL);
+	adsm_dataflow_stop();
 }
 
 static bool nobody_is_busy(void)
 {
-	return !adsm_once_busy && !line->first;
+	return !adsm_once_busy && !queue->first;
 }
 
-static void make_line(unsigned threads)
+static void make_queue(unsigned threads)
 {
-	memset(adsm_later_lines, 0, sizeof(adsm_later_lines));
+	memset(adsm_dataflow_queues, 0, sizeof(adsm_dataflow_queues));
 	n_made = 0;
 	atomic_init(&adsm_once_busy, 0);
-	atomic_init(&adsm_later_ended, 0);
+	atomic_init(&adsm_dataflow_ended, 0);
 	kernel.module = &module;
-	line->n_threads = threads;
+	queue->n_threads = threads;
 	for (int i = 0; i < 3; i++) {
 		calls[i] = step_alloc(sizeof(*calls[i]));
 		calls[i]->kernel = &kernel;
@@ -116,12 +116,12 @@ static void make_line(unsigned threads)
 	step_constant(adsm_homes, sizeof(adsm_homes));
 	step_plain(&n_made, sizeof(n_made));
 	for (unsigned i = 0; i < threads; i++)
-		step_thread(i ? "line too" : "line", run_thread, NULL, STEP_SERVER);
+		step_thread(i ? "queue too" : "queue", run_thread, NULL, STEP_SERVER);
 }
 
 static void start_two(void)
 {
-	make_line(2);
+	make_queue(2);
 	atomic_init(&n_enterers, 1);
 	step_thread("program", enter_calls, (void *)2, 0);
 	step_thread("unloader", unload, (void *)2, 0);
@@ -129,7 +129,7 @@ static void start_two(void)
 
 static void start_three(void)
 {
-	make_line(2);
+	make_queue(2);
 	atomic_init(&n_enterers, 2);
 	step_thread("program", enter_calls, (void *)2, 0);
 	step_thread("other", enter_last, NULL, 0);
@@ -138,7 +138,7 @@ static void start_three(void)
 
 static void start_stop(void)
 {
-	make_line(2);
+	make_queue(2);
 	step_thread("stopper", stop, NULL, 0);
 }
 
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 		  .full_preemptions = 3 },
 		{ .name = "three calls on two threads", .start = start_three, .settled = nobody_is_busy,
 		  .preemptions = 1, .full_preemptions = 2 },
-		{ .name = "the lines stop", .start = start_stop, .signals = 1 },
+		{ .name = "the queues stop", .start = start_stop, .signals = 1 },
 		{ .name = NULL },
 	};
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* gather.c - one call for many commands of the program: the thread that closes it waits for threads that are inside. */
+/* coalesced.c - one call for many commands of the program: the thread that closes it waits for threads inside. */
 #include "step.h"
 
 /* Times are only summed up here. */
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "lib/core/home.c"
-#include "lib/run/gather.c"
+#include "lib/run/coalesced.c"
 
 struct adsm_protocol_options adsm_protocol_options = { .evict_batch = 2 };
 _Thread_local struct adsm_spent adsm_spent;
@@ -35,41 +35,43 @@ static const struct adsm_backend backend = { .driver = &driver };
 
 static void give(void *queue)
 {
-	bool enters = adsm_gather_enter(home, queue);
+	bool enters = adsm_coalesced_enter(home, queue);
 
 	if (!enters)
 		return;
 	n_in_driver++;
 	step_at(NULL, "", 0, "is in the driver");
 	n_in_driver--;
-	adsm_gather_leave(home, queue, true);
+	adsm_coalesced_leave(home, queue, true);
 }
 
 static void end_it(void *arg)
 {
-	STEP_CHECK(!adsm_gather_end(home));
+	STEP_CHECK(!adsm_coalesced_end(home));
 }
 
 static bool is_joined_once(void)
 {
-	return n_joined == 1 && !home->gather.seq;
+	return n_joined == 1 && !home->coalesced.seq;
 }
 
 static void make_home(void)
 {
+	struct adsm_coalesced *c = &home->coalesced;
+
 	*home = (struct adsm_home){ .device = &device_ };
 	device_.backend = &backend;
 	n_in_driver = n_joined = 0;
 	home->last_seq = 1;
 	home->pending[1] = (struct adsm_call){ .seq = 1 };
-	adsm_gather_begin(home, (void *)8, 1);
+	adsm_coalesced_begin(home, (void *)8, 1);
 	step_constant(home->pending + 2, sizeof(home->pending) - 2 * sizeof(home->pending[0]));
 	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
-	step_constant(home->gather.queues + 3, sizeof(home->gather.queues) - 3 * sizeof(home->gather.queues[0]));
-	step_plain(home->gather.queues + 3, sizeof(home->gather.queues) - 3 * sizeof(home->gather.queues[0]));
+	step_constant(c->queues + 3, sizeof(c->queues) - 3 * sizeof(c->queues[0]));
+	step_plain(c->queues + 3, sizeof(c->queues) - 3 * sizeof(c->queues[0]));
 }
 
-static void start_gather(void)
+static void start_coalesced(void)
 {
 	make_home();
 	step_thread("program", give, (void *)8, 0);
@@ -88,7 +90,7 @@ static void start_two(void)
 int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
-		{ .name = "two give commands", .start = start_gather, .settled = is_joined_once, .signals = 1 },
+		{ .name = "two give commands", .start = start_coalesced, .settled = is_joined_once, .signals = 1 },
 		{ .name = "two end the call", .start = start_two, .settled = is_joined_once, .signals = 1 },
 		{ .name = NULL },
 	};
