@@ -42,7 +42,7 @@ static inline uint64_t adsm_block_must_wait(const struct adsm_object *object, ui
 		seq = object->home->last_seq;
 		break;
 	}
-	return seq > atomic_load(&object->home->completed) ? seq : 0;
+	return adsm_call_ended(object->home, seq) ? 0 : seq;
 }
 
 /*

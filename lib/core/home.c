@@ -10,6 +10,7 @@
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic int adsm_n_homes;
+int (*adsm_call_query)(struct adsm_home *home, uint64_t seq, int *ret_status);
 
 static _Thread_local int device;	/* the device of this thread */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* home.h - a device together with its objects: the lock, the running calls, the words that threads wait on, the list of
- * open objects. */
+/* home.h - a device together with its objects: the lock, the numbers of its calls, the words that threads wait on, the
+ * list of open objects. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,32 +13,18 @@
 #include "base/os.h"
 #include "core/blocks.h"
 #include "core/cause.h"
+#include "core/ended.h"
 #include "protocols/list.h"
 
-#define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
 /*
  * If a call fails, adsm_release_undo() makes the objects whose protocol does not detect accesses Dirty again, and the
  * next call has to send all of them. So a failed send of such an object, and a failed launch, is tried a second time.
  */
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_AHEAD_MAX 16		/* windows that may wait for a fetch ahead */
-#define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
-struct adsm_caller;
 struct adsm_copy_request;
 struct adsm_object;
-
-struct adsm_call {			/* a call that was launched and is not known to have ended */
-	uint64_t seq;
-	const char *kernel;		/* "" for the program's own commands */
-	/* the thread whose sync reports how the call ended; 0: none (the program's own commands) */
-	uint64_t thread;
-	struct adsm_caller *caller;	/* the same thread (caller.h) */
-	struct adsm_device_event event;	/* seq 0: the call has no event yet, or never gets one */
-	/* if seq is 0, why the call's end will never be known; 0: the call gets an event */
-	int failed;
-	uint64_t given_ns;		/* when the device was given it; 0: no observer needs that */
-};
 
 /* Blocks that a sequential reader will need next. They are busy until the evictor, or a thread that waits for them, has
  * fetched them. */
@@ -46,16 +32,6 @@ struct adsm_ahead {
 	struct adsm_object *object;
 	struct adsm_change change;	/* begun */
 	struct adsm_cause cause;	/* the cause of the reader's fault */
-};
-
-/* See coalesced.h. */
-struct adsm_coalesced {
-	_Atomic bool open;		/* more commands may join; changed with the lock */
-	_Atomic uint32_t n_inside;	/* futex: number of threads that are giving a command to the driver */
-	uint64_t seq;			/* the call that stands for the commands, until it gets an event; 0: none */
-	_Atomic bool ending;		/* a thread is about to give it an event; changed with the lock */
-	/* the queues that have such commands, each plus 1; 0 ends the list */
-	_Atomic uintptr_t queues[ADSM_COALESCED_MAX];
 };
 
 /* A device together with its objects. */
@@ -74,27 +50,20 @@ struct adsm_home {
 	unsigned first_ahead, n_ahead;
 	_Atomic unsigned n_undetected;	/* objects whose protocol does not detect accesses */
 	_Atomic unsigned n_synced;	/* objects whose protocol changes states at syncs */
-	_Atomic int touching;		/* threads in a fault that wait for the end of a call */
 	/* a call cannot begin because accesses keep changing its objects: new accesses wait for it */
 	bool gate;
 
-	uint64_t last_seq;		/* number of the last call that was launched */
-	uint64_t kernel_end_ns;		/* end of the last kernel that is known to have ended, for traces */
-	_Atomic uint64_t completed;	/* all calls up to here have ended */
+	/* The numbers of calls that objects compare theirs with. run/pending.h has the calls themselves. */
+	uint64_t last_seq;		/* the last call that was launched */
+	struct adsm_ended ended;
 	uint64_t unnamed_seq;		/* the last unnamed call, or call that is treated as one (ADSM_PAPER=1) */
 	uint64_t unknown_seq;		/* the last call whose objects are really unknown */
-	uint64_t own_seq;		/* the last call of a kernel that the library launched */
-	struct adsm_coalesced coalesced;
-	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
+	uint64_t lost_seq;		/* the first call that ended by the loss of the device; 0: none */
+	/* commands of the program may join the last one's call: no object was opened or made since; changed with the
+	 * lock */
+	_Atomic bool coalesces;
 	/* the device is lost, and threads that wait for its write-once objects have been woken */
 	_Atomic bool once_lost;
-	uint64_t lost_seq;		/* the first call that ended by the loss of the device; 0: none */
-	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
-	/* the most that the next call waits for threads in `touching`; 0: the default. With call_mutex. */
-	uint64_t touch_grace_ns;
-	/* no call begins before this time, so that a touch gets its turn; 0: no limit */
-	_Atomic uint64_t calls_from_ns;
-	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copy on each queue; 0: none */
 
 	/* the helper threads: run/helpers.c */
 	struct adsm_thread evictor, copier, watcher;
@@ -117,6 +86,19 @@ int adsm_home_set(int index);
 struct adsm_home *adsm_home_of(void *context);
 /* Why an operation of a home fails, in words. If the device is lost, this is the reason of the loss. */
 const char *adsm_home_reason(const struct adsm_home *home, int error);
+
+/* Is a call known to have ended? Call 0 stands for no call. */
+static inline bool adsm_call_ended(struct adsm_home *home, uint64_t seq)
+{
+	return adsm_ended_has(&home->ended, seq);
+}
+
+/*
+ * Ask the device whether a call has ended that is not known to have ended. Set by run/pending.c. Lock held.
+ *
+ * Returns 1 and the status of the call, 0, or a negative errno.
+ */
+extern int (*adsm_call_query)(struct adsm_home *home, uint64_t seq, int *ret_status);
 
 /* ---- the lock: signals are blocked by adsm_os_signals_block() while it is held */
 

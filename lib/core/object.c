@@ -15,7 +15,7 @@ void adsm_object_list_open(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
 
-	atomic_store(&home->coalesced.open, false);
+	atomic_store(&home->coalesces, false);
 	object->open = true;
 	object->open_prev = NULL;
 	object->open_next = home->open;

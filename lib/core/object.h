@@ -86,7 +86,7 @@ static inline size_t adsm_run_span(const struct adsm_object *object, uint32_t fi
 }
 
 /* The number of the last call that may use the object (adsm_object_write_seq(): that may write it), or 0. All of them
- * have ended when home->completed reaches it. */
+ * have ended when it has ended. */
 static inline uint64_t adsm_object_use_seq(const struct adsm_object *object)
 {
 	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;

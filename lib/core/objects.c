@@ -286,7 +286,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object->generation++;
 	object->born_seq = home->last_seq;
 	/* the call that stands for coalesced commands cannot use the object */
-	atomic_store(&home->coalesced.open, false);
+	atomic_store(&home->coalesces, false);
 	object->use_seq = object->write_seq = object->stored_seq = 0;
 	object->holds = NULL;
 	memset(&object->habits, 0, sizeof(object->habits));

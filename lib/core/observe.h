@@ -32,6 +32,15 @@ struct adsm_bulk {
 	size_t step;			/* bytes read at a time */
 };
 
+/* A kernel that has ended. */
+struct adsm_kernel_run {
+	uint64_t seq;			/* of its call */
+	const char *kernel;		/* its name */
+	struct adsm_device_event event;
+	uint64_t given_ns;		/* when the device was given it; 0: not observed */
+	uint64_t ns;			/* how long it ran */
+};
+
 struct adsm_observer {
 	/* ---- objects. Called in ordinary code, without the lock of a home */
 
@@ -65,8 +74,8 @@ struct adsm_observer {
 	void (*once)(uint64_t address, uint64_t unit, uint64_t start_ns, uint64_t ns);
 	/* A thread has made a call. @seq: the call's number. */
 	void (*call)(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns);
-	/* A call has ended. @ns: how long the kernel ran. The caller holds the lock. */
-	void (*kernel)(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);
+	/* A call has ended. The caller holds the lock. */
+	void (*kernel)(struct adsm_home *home, const struct adsm_kernel_run *run);
 	/* A call takes the object. */
 	void (*called)(struct adsm_object *object);
 	/* A wrapped system call has moved @size bytes. */
@@ -181,11 +190,11 @@ static inline void adsm_note_called(struct adsm_object *object)
 		adsm_observer->called(object);
 }
 
-static inline void adsm_note_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
+static inline void adsm_note_kernel(struct adsm_home *home, const struct adsm_kernel_run *run)
 {
-	adsm_count(NULL, kernel_ns, ns);
+	adsm_count(NULL, kernel_ns, run->ns);
 	if (adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE))
-		adsm_observer->kernel(home, call, ns);
+		adsm_observer->kernel(home, run);
 }
 
 static inline void adsm_note_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns)

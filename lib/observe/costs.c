@@ -55,15 +55,15 @@ static void put_span(struct adsm_trace_event event, bool exchange, struct adsm_s
 		adsm_trace_put(&event);
 }
 
-static void trace_moves(struct adsm_home *home, const struct adsm_call *call)
+static void trace_moves(struct adsm_home *home, const struct adsm_kernel_run *run)
 {
 	const struct adsm_cost_ops *ops = home->device->backend->costs;
 	struct adsm_part_moves moves;
 
-	for (unsigned i = 0; i < ADSM_TRACE_MOVES && !ops->of_moves(home->device, call->event, i, &moves); i++) {
+	for (unsigned i = 0; i < ADSM_TRACE_MOVES && !ops->of_moves(home->device, run->event, i, &moves); i++) {
 		const struct adsm_trace_event event = {
 			.type = ADSM_TRACE_MOVED, .detail = moves.code, .device = (uint8_t)home->index,
-			.start_ns = moves.span.start_ns, .ns = moves.span.ns, .a = call->seq, .b = moves.part,
+			.start_ns = moves.span.start_ns, .ns = moves.span.ns, .a = run->seq, .b = moves.part,
 			.moved = { moves.count, moves.bytes },
 		};
 
@@ -71,29 +71,29 @@ static void trace_moves(struct adsm_home *home, const struct adsm_call *call)
 	}
 }
 
-static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
+static void trace_parts(struct adsm_home *home, const struct adsm_kernel_run *run)
 {
 	const struct adsm_cost_ops *ops = home->device->backend->costs;
 	struct adsm_trace_event event = {
-		.type = ADSM_TRACE_PART, .a = call->seq, .device = (uint8_t)home->index,
+		.type = ADSM_TRACE_PART, .a = run->seq, .device = (uint8_t)home->index,
 	};
 	struct adsm_part_times times;
 	struct adsm_part_wait wait;
 
-	adsm_format(event.name, sizeof(event.name), "%s", call->kernel);
-	for (unsigned i = 0; i < ADSM_TRACE_PARTS && !ops->of_part(home->device, call->event, i, &times); i++) {
+	adsm_format(event.name, sizeof(event.name), "%s", run->kernel);
+	for (unsigned i = 0; i < ADSM_TRACE_PARTS && !ops->of_part(home->device, run->event, i, &times); i++) {
 		event.b = i;
 		put_span(event, true, times.before);
 		put_span(event, false, times.work);
 		put_span(event, true, times.after);
 	}
 	event.type = ADSM_TRACE_PART_WAIT;
-	for (unsigned i = 0; !ops->of_wait(home->device, call->event, i, &wait); i++) {
+	for (unsigned i = 0; !ops->of_wait(home->device, run->event, i, &wait); i++) {
 		adsm_format(event.name, sizeof(event.name), "%s", wait.what);
 		event.b = wait.part;
 		put_span(event, false, wait.span);
 	}
-	trace_moves(home, call);
+	trace_moves(home, run);
 }
 
 static void add_cost(uint64_t *sum, uint64_t value, bool peak)
@@ -104,23 +104,23 @@ static void add_cost(uint64_t *sum, uint64_t value, bool peak)
 		*sum = value;
 }
 
-uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
+uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_kernel_run *run)
 {
 	const struct adsm_cost_ops *ops = home->device->backend->costs;
 	uint64_t values[ADSM_COSTS_MAX] = { 0 }, start_ns = 0;
 	struct adsm_cost_sum *sum;
 
-	if (!ops->counters->name || !*call->kernel || ops->of_launch(home->device, call->event, values, &start_ns))
+	if (!ops->counters->name || !*run->kernel || ops->of_launch(home->device, run->event, values, &start_ns))
 		return 0;
-	sum = sum_of_kernel(&all[home->index], call->kernel);
+	sum = sum_of_kernel(&all[home->index], run->kernel);
 	if (sum) {
 		sum->costs.calls++;
-		sum->costs.kernel_ns += ns;
+		sum->costs.kernel_ns += run->ns;
 		for (size_t i = 0; i < ADSM_COSTS_MAX && ops->counters[i].name; i++)
 			add_cost(&sum->costs.values[i], values[i], ops->counters[i].peak);
 	}
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		trace_parts(home, call);
+		trace_parts(home, run);
 	return start_ns;
 }
 

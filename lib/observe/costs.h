@@ -2,7 +2,7 @@
 /* costs.h - costs that devices count for each launch (struct adsm_cost_ops): their sums by kernel, and trace events. */
 #pragma once
 
-#include "core/home.h"
+#include "core/observe.h"
 
 #define ADSM_COST_SUMS_MAX 512		/* kernels of a device; further ones are not counted */
 
@@ -14,9 +14,9 @@ struct adsm_cost_sum {
 
 /* Note a device that was opened while the library observes. Not in signal handlers. */
 void adsm_costs_device(int device, struct adsm_device *opened);
-/* Add the costs of a launch that has ended and ran for @ns. Returns when it began, or 0 if the device does not report
+/* Add the costs of a launch that has ended. Returns when it began, or 0 if the device does not report
  * that. Lock held. */
-uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);
+uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_kernel_run *run);
 /* Set the sums to 0. */
 void adsm_costs_reset(void);
 /* Forget all devices. */

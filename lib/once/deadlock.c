@@ -175,13 +175,9 @@ static bool device_is_stuck(struct adsm_home *home)
 	int status;
 
 	adsm_home_lock(home, &old);
-	idle = home->last_seq <= atomic_load(&home->completed) ||
-		(atomic_load(&home->device->lost) && (!home->device->caps.once || atomic_load(&home->once_lost)));
-	if (!idle) {
-		const struct adsm_call *last = &home->pending[home->last_seq % ADSM_PENDING_MAX];
-
-		idle = home->device->backend->event_query(home->device, last->event, &status) > 0;
-	}
+	idle = adsm_call_ended(home, home->last_seq) ||
+		(atomic_load(&home->device->lost) && (!home->device->caps.once || atomic_load(&home->once_lost))) ||
+		adsm_call_query(home, home->last_seq, &status) > 0;
 	adsm_home_unlock(home, &old);
 	for (size_t i = 0; i < n_notes[0]; i++)
 		waiting += notes[0][i].device == home->index;

@@ -386,14 +386,13 @@ int adsm_once_destroy(struct adsm_once_object *object)
 static bool has_written(struct adsm_home *home, const struct adsm_once_object *object)
 {
 	uint64_t seq = atomic_load(&object->write_seq[home->index]);
-	const struct adsm_call *call = &home->pending[seq % ADSM_PENDING_MAX];
 	int status;
 
 	if (!seq || seq > home->last_seq)
 		return true;	/* there is no such call, or it was about to begin and does not */
-	if (seq <= atomic_load(&home->completed))
+	if (adsm_call_ended(home, seq))
 		return !home->lost_seq || seq < home->lost_seq;
-	return home->device->backend->event_query(home->device, call->event, &status) > 0 && !status;
+	return adsm_call_query(home, seq, &status) > 0 && !status;
 }
 
 void adsm_once_device_lost(void)

@@ -142,7 +142,7 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 			adsm_home_wait(home);
 			continue;
 		}
-		if (device && adsm_object_write_seq(object) > atomic_load(&home->completed)) {
+		if (device && !adsm_call_ended(home, adsm_object_write_seq(object))) {
 			error = adsm_wait_unlocked(home, adsm_object_write_seq(object), &old);
 			continue;
 		}

@@ -88,7 +88,7 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 	while (!error) {
 		uint64_t seq = wait ? adsm_object_use_seq(object) : 0;
 
-		if (seq > atomic_load(&home->completed))
+		if (!adsm_call_ended(home, seq))
 			error = adsm_wait_unlocked(home, seq, &old);
 		else if (!object->blocks.n_busy && !object->blocks.n_sending)
 			break;

@@ -14,6 +14,7 @@
 #include "run/explicit.h"
 #include "run/inside.h"
 #include "run/io.h"
+#include "run/pending.h"
 #include "run/release.h"
 #include "run/wait.h"
 
@@ -101,24 +102,25 @@ static const char *name_of(const struct call *call)
 /* Touches that came first go first: wait until their calls have ended, and then a moment for their fetches. */
 static void wait_for_touches(struct adsm_home *home)
 {
-	uint64_t grace = home->touch_grace_ns ? home->touch_grace_ns : TOUCH_GRACE_NS, until;
+	struct adsm_pending *pending = adsm_pending_of(home);
+	uint64_t grace = pending->touch_grace_ns ? pending->touch_grace_ns : TOUCH_GRACE_NS, until;
 
 	adsm_wait_call(home, home->last_seq);
 	until = adsm_os_now_ns() + grace;
-	home->touch_grace_ns = 0;
-	while (atomic_load(&home->touching)) {
+	pending->touch_grace_ns = 0;
+	while (atomic_load(&pending->touching)) {
 		uint32_t tick = atomic_load(&home->tick);
 		uint64_t now = adsm_os_now_ns();
 
 		if (now >= until) {
 			/* Either a thread has not got the processor yet, or it has left
 			 * its wait by longjmp(), without a decrement of the count. */
-			atomic_store(&home->touching, 0);
-			home->touch_grace_ns = grace < TOUCH_GRACE_MAX_NS ? 2 * grace : grace;
+			atomic_store(&pending->touching, 0);
+			pending->touch_grace_ns = grace < TOUCH_GRACE_MAX_NS ? 2 * grace : grace;
 			break;
 		}
 		atomic_fetch_add(&home->n_waiting, 1);
-		if (atomic_load(&home->touching))
+		if (atomic_load(&pending->touching))
 			adsm_os_wait(&home->tick, tick, until - now, false);
 		atomic_fetch_sub(&home->n_waiting, 1);
 	}
@@ -126,17 +128,18 @@ static void wait_for_touches(struct adsm_home *home)
 
 static void let_touches_pass(struct adsm_home *home)
 {
+	struct adsm_pending *pending = adsm_pending_of(home);
 	uint64_t until;
 
 	/* Do not wait if a call with write-once objects still runs: it
 	 * may wait for something that this thread does after its own call. */
-	if (atomic_load(&home->touching) && home->once_seq <= atomic_load(&home->completed))
+	if (atomic_load(&pending->touching) && adsm_call_ended(home, pending->once_seq))
 		wait_for_touches(home);
 	/* A touch that has been repeated several times also gets time to run its instruction. */
-	until = atomic_load(&home->calls_from_ns);
+	until = atomic_load(&pending->calls_from_ns);
 	if (until) {
 		adsm_os_sleep_until_ns(until);
-		atomic_compare_exchange_strong(&home->calls_from_ns, &until, 0);
+		atomic_compare_exchange_strong(&pending->calls_from_ns, &until, 0);
 	}
 }
 
@@ -194,12 +197,13 @@ static int start_kernel(void *arg, struct adsm_device_event *ret_event)
 static bool may_coalesce(const struct call *call)
 {
 	struct adsm_home *home = call->bound.home;
+	struct adsm_pending *pending = adsm_pending_of(home);
 	bool copies = false;
 
 	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
-		copies |= atomic_load(&home->async_seq[q]) != 0;
+		copies |= atomic_load(&pending->async_seq[q]) != 0;
 	return call->coalesce && !call->bound.named && !home->n_undetected && !copies && !adsm_observes(~0u) &&
-		home->own_seq <= atomic_load(&home->completed);
+		adsm_call_ended(home, pending->own_seq);
 }
 
 /*
@@ -213,20 +217,20 @@ static void note_call(struct call *call, struct adsm_device_event event, bool co
 
 	if (event.seq || coalesces) {
 		seq = ++home->last_seq;
-		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
+		*adsm_pending_call(home, seq) = (struct adsm_call){
 			.seq = seq, .kernel = name_of(call), .thread = call->bound.kernel ? adsm_calls.id : 0,
 			.caller = adsm_calls.caller, .event = event, .given_ns = call->given_ns
 		};
 	}
 	if (call->bound.n_onces)
-		home->once_seq = seq;
+		adsm_pending_of(home)->once_seq = seq;
 	adsm_release_take(&call->bound, seq);
 	if (coalesces)
 		adsm_coalesced_begin(home, call->queue, seq);
 	/* adsmSync() of this thread does not wait for the program's own commands. */
 	if (!call->bound.kernel)
 		return;
-	home->own_seq = seq;
+	adsm_pending_of(home)->own_seq = seq;
 	adsm_calls.once[home->index] = !adsm_calls.last_seq[home->index];
 	adsm_calls.last_seq[home->index] = seq;
 	adsm_calls.event_seq[home->index] = event.seq;
@@ -250,11 +254,12 @@ static int start(struct call *call, struct adsm_device_event *ret_event)
  */
 static bool coalesced_too_long(struct adsm_home *home, unsigned max)
 {
+	const struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
 	struct adsm_sigset old;
 	bool is;
 
 	adsm_home_lock(home, &old);
-	is = home->coalesced.seq && home->last_seq - home->coalesced.seq >= max / 2;
+	is = coalesced->seq && home->last_seq - coalesced->seq >= max / 2;
 	adsm_home_unlock(home, &old);
 	return is;
 }
@@ -277,7 +282,7 @@ static int enter_call(struct call *call)
 		error = adsm_coalesced_end(home);
 	if (!error && call->bound.kernel)
 		error = adsm_kernel_entry(call->bound.kernel, home, &((struct kernel_start *)call->start_arg)->entry);
-	if (!error && home->last_seq - atomic_load(&home->completed) >= max)
+	if (!error && home->last_seq >= max)
 		error = adsm_wait_call(home, home->last_seq - max + 1);
 	if (!error)
 		error = adsm_wait_copies(home);

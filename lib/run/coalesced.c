@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "run/pending.h"
+
 /* ---- without the lock */
 
 /* The index of a queue in the list, or the index of the first free place. */
@@ -21,12 +23,12 @@ static uint32_t find(struct adsm_coalesced *coalesced, void *queue, bool *ret_fo
 
 bool adsm_coalesced_enter(struct adsm_home *home, void *queue)
 {
-	struct adsm_coalesced *coalesced = &home->coalesced;
+	struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
 	uint32_t others = atomic_fetch_add(&coalesced->n_inside, 1);
 	bool found;
 
 	/* Each of the other threads may need a place, too. */
-	if (atomic_load(&coalesced->open) && (find(coalesced, queue, &found) + others < ADSM_COALESCED_MAX || found))
+	if (atomic_load(&home->coalesces) && (find(coalesced, queue, &found) + others < ADSM_COALESCED_MAX || found))
 		return true;
 	adsm_coalesced_leave(home, queue, false);
 	return false;
@@ -34,7 +36,7 @@ bool adsm_coalesced_enter(struct adsm_home *home, void *queue)
 
 void adsm_coalesced_leave(struct adsm_home *home, void *queue, bool given)
 {
-	struct adsm_coalesced *coalesced = &home->coalesced;
+	struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
 	bool found = false;
 
 	while (given && !found) {
@@ -51,7 +53,7 @@ bool adsm_coalesced_has(struct adsm_home *home, void *queue)
 {
 	bool found;
 
-	find(&home->coalesced, queue, &found);
+	find(&adsm_pending_of(home)->coalesced, queue, &found);
 	return found;
 }
 
@@ -59,17 +61,17 @@ bool adsm_coalesced_has(struct adsm_home *home, void *queue)
 
 void adsm_coalesced_begin(struct adsm_home *home, void *queue, uint64_t seq)
 {
-	struct adsm_coalesced *coalesced = &home->coalesced;
+	struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
 
 	coalesced->seq = seq;
 	atomic_store(&coalesced->queues[0], (uintptr_t)queue + 1);
-	atomic_store(&coalesced->open, !home->open);
+	atomic_store(&home->coalesces, !home->open);
 }
 
 /* No more threads come in. Wait until those inside have left: then the list of queues is complete. */
 static int join(struct adsm_home *home, struct adsm_device_event *ret_event)
 {
-	struct adsm_coalesced *coalesced = &home->coalesced;
+	struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
 	void *queues[ADSM_COALESCED_MAX];
 	uint32_t inside, n = 0;
 	uintptr_t queue;
@@ -84,8 +86,8 @@ static int join(struct adsm_home *home, struct adsm_device_event *ret_event)
 /* Lock held; it is given back while the driver works. Signals stay blocked. */
 static int end(struct adsm_home *home)
 {
-	struct adsm_coalesced *coalesced = &home->coalesced;
-	struct adsm_call *call = &home->pending[coalesced->seq % ADSM_PENDING_MAX];
+	struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
+	struct adsm_call *call = adsm_pending_call(home, coalesced->seq);
 	struct adsm_device_event event = { 0 };
 	int error;
 
@@ -109,13 +111,14 @@ static int end(struct adsm_home *home)
 
 int adsm_coalesced_end(struct adsm_home *home)
 {
+	struct adsm_coalesced *coalesced = &adsm_pending_of(home)->coalesced;
 	struct adsm_sigset old;
 	int error = 0;
 
 	adsm_home_lock(home, &old);
-	while (atomic_load(&home->coalesced.ending))
+	while (atomic_load(&coalesced->ending))
 		adsm_home_wait(home);
-	if (home->coalesced.seq)
+	if (coalesced->seq)
 		error = end(home);
 	adsm_home_unlock(home, &old);
 	return error;

@@ -8,8 +8,8 @@
  * done. No command joins it either after an object was opened: then the next command is a call of its own, which may be
  * the first of another such call.
  *
- * A command joins without a lock. A thread that closes the call clears @open first, then waits for the threads that are
- * inside.
+ * A command joins without a lock. A thread that closes the call clears home->coalesces first, then waits for the
+ * threads that are inside.
  */
 #pragma once
 
@@ -31,12 +31,12 @@ void adsm_coalesced_begin(struct adsm_home *home, void *queue, uint64_t seq);
  */
 static inline void adsm_coalesced_close(struct adsm_home *home)
 {
-	atomic_store(&home->coalesced.open, false);
+	atomic_store(&home->coalesces, false);
 }
 /*
- * Give the call of coalesced commands, if there is one, its event. No lock held; not from the fault path. Returns 0 or a
- * negative errno, with an error text, if this is not possible now. If the device is lost, the call has failed, and the
- * result is 0.
+ * Give the call of coalesced commands, if there is one, its event. No lock held; not from the fault path. Returns 0 or
+ * a negative errno, with an error text, if this is not possible now. If the device is lost, the call has failed, and
+ * the result is 0.
  */
 int adsm_coalesced_end(struct adsm_home *home);
 /* Does the call stand for commands in this queue? */

@@ -59,7 +59,7 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 		if (busy) {
 			if (!adsm_send_queued(home))
 				adsm_home_wait(home);
-		} else if (seq > atomic_load(&home->completed)) {
+		} else if (!adsm_call_ended(home, seq)) {
 			error = adsm_wait_unlocked(home, seq, old);
 			if (error)
 				return error;

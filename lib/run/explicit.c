@@ -13,6 +13,7 @@
 #include "run/enter.h"
 #include "run/io.h"
 #include "run/part.h"
+#include "run/pending.h"
 #include "run/wait.h"
 
 /* Find a range of device-only memory and wait for every call that uses it. No lock is held on return. */
@@ -39,7 +40,7 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 /* Wait for the last asynchronous copy of a queue. The copy's own error is reported by adsmEventWait(). */
 static int wait_queue(struct adsm_home *home, uint32_t queue)
 {
-	struct adsm_device_event event = { queue, atomic_load(&home->async_seq[queue]) };
+	struct adsm_device_event event = { queue, atomic_load(&adsm_pending_of(home)->async_seq[queue]) };
 	int status, error = event.seq ? adsm_wait_event(home, event, &status) : 0;
 
 	return error ? adsm_fail(error, "cannot wait for an asynchronous copy") : 0;
@@ -56,7 +57,7 @@ int adsm_wait_copies(struct adsm_home *home)
 
 static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 {
-	_Atomic uint64_t *last = &home->async_seq[event.queue];
+	_Atomic uint64_t *last = &adsm_pending_of(home)->async_seq[event.queue];
 	uint64_t seq = atomic_load(last);
 	struct adsm_sigset old;
 

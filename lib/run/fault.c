@@ -23,6 +23,7 @@
 #include "run/inside.h"
 #include "run/io.h"
 #include "run/left.h"
+#include "run/pending.h"
 #include "run/wait.h"
 
 #define SPURIOUS_MAX 64		/* the fault repeats though the view permits the access: it is not the library's */
@@ -107,7 +108,7 @@ static void keep_calls_off(struct adsm_home *home, const struct adsm_fault *faul
 	thread.waited_address = fault->address;
 	thread.waited_instruction = fault->instruction;
 	if (thread.n_again > 1)
-		atomic_store(&home->calls_from_ns, adsm_os_now_ns() + (AGAIN_NS << thread.n_again));
+		atomic_store(&adsm_pending_of(home)->calls_from_ns, adsm_os_now_ns() + (AGAIN_NS << thread.n_again));
 }
 
 static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b, const struct adsm_fault *fault,

@@ -155,7 +155,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 		uint64_t seq = home->device->caps.unified ? adsm_object_use_seq(object) : 0;
 		bool busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;
 
-		if (!busy && seq <= atomic_load(&home->completed))
+		if (!busy && adsm_call_ended(home, seq))
 			continue;
 		if (busy)
 			adsm_home_wait(home);

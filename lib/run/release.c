@@ -142,7 +142,7 @@ void adsm_release_undo(struct adsm_home *home)
 {
 	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
 	     object = object->open_next)
-		if (!object->blocks.detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
+		if (!object->blocks.detects && adsm_call_ended(home, adsm_object_use_seq(object)))
 			adsm_blocks_may_be_written(&object->blocks, 0, object->blocks.n);
 }
 

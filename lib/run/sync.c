@@ -24,7 +24,7 @@ static int acquire(struct adsm_home *home)
 	int error = 0;
 
 	while (object) {
-		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
+		bool ended = adsm_call_ended(home, adsm_object_use_seq(object));
 
 		if (ended && !object->freeing && adsm_left_by_others(object, 0, object->blocks.n)) {
 			object = home->open;

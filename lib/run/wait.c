@@ -11,11 +11,12 @@
 #include "run/caller.h"
 #include "run/coalesced.h"
 #include "run/left.h"
+#include "run/pending.h"
 
 #define ASK_TRIES 100		/* how often the backend may say that a call
 				   has not ended although it has waited for it */
 
-_Thread_local struct adsm_home *adsm_touching;	/* the home's member touching counts these threads */
+_Thread_local struct adsm_home *adsm_touching;	/* adsm_pending.touching counts these threads */
 
 /* Note that a call has ended with @status. Calls end in order. Lock held. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
@@ -29,9 +30,12 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 		if (status == -ENODEV && !home->lost_seq && home->device->backend->status(home->device))
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
-		adsm_note_kernel(home, call, ns);
+		adsm_note_kernel(home, &(struct adsm_kernel_run){
+			.seq = call->seq, .kernel = call->kernel, .event = call->event, .given_ns = call->given_ns,
+			.ns = ns,
+		});
 	}
-	atomic_store(&home->completed, call->seq);
+	adsm_ended_add(&home->ended, call->seq);
 	adsm_home_notify(home);
 }
 
@@ -40,9 +44,8 @@ void adsm_retire(struct adsm_home *home)
 	/* If the backend may not be asked in a fault, the watcher asks it when a thread waits. */
 	if (adsm_in_fault && home->has_service)
 		return;
-	while (atomic_load(&home->completed) < home->last_seq) {
-		uint64_t seq = atomic_load(&home->completed) + 1;
-		const struct adsm_call *call = &home->pending[seq % ADSM_PENDING_MAX];
+	while (adsm_ended_next(&home->ended) <= home->last_seq) {
+		const struct adsm_call *call = adsm_pending_call(home, adsm_ended_next(&home->ended));
 		int status = call->failed;
 
 		if (!status && !call->event.seq)
@@ -74,7 +77,7 @@ static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns,
 
 	adsm_home_lock(home, &old);
 	tick = atomic_load(&home->tick);
-	*ret_done = atomic_load(&home->completed) >= seq;
+	*ret_done = adsm_call_ended(home, seq);
 	atomic_fetch_add(&home->n_waiting, 1);	/* if a jump leaves this function, the count stays
 						   too high, which only causes needless wakes */
 	adsm_home_unlock(home, &old);
@@ -88,6 +91,7 @@ static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns,
 /* Sleep until call @seq has ended, a signal handler has run, or waiting has failed. No lock held. */
 static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_done)
 {
+	const struct adsm_pending *pending = adsm_pending_of(home);
 	struct adsm_sigset old;
 	struct adsm_call call;
 	int status, error;
@@ -99,9 +103,9 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	}
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	*ret_done = atomic_load(&home->completed) >= seq;
-	call = home->pending[seq % ADSM_PENDING_MAX];
-	coalesced = home->coalesced.seq && home->coalesced.seq <= seq;
+	*ret_done = adsm_call_ended(home, seq);
+	call = *adsm_pending_call(home, seq);
+	coalesced = pending->coalesced.seq && pending->coalesced.seq <= seq;
 	adsm_home_unlock(home, &old);
 	if (*ret_done)
 		return 0;
@@ -113,11 +117,11 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 		return error;
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	if (atomic_load(&home->completed) + 1 == seq)
+	if (adsm_ended_next(&home->ended) == seq)
 		finish(home, &call, status);
-	*ret_done = atomic_load(&home->completed) >= seq;
+	*ret_done = adsm_call_ended(home, seq);
 	if (!*ret_done)
-		call = home->pending[(atomic_load(&home->completed) + 1) % ADSM_PENDING_MAX];
+		call = *adsm_pending_call(home, adsm_ended_next(&home->ended));
 	adsm_home_unlock(home, &old);
 	/* An earlier call may have got its event after this one (coalesced.h), and may end later. */
 	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
@@ -130,7 +134,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watche
 	int error, tries = 0;
 	bool done;
 
-	if (atomic_load(&home->completed) >= seq)
+	if (adsm_call_ended(home, seq))
 		return 0;
 	if (adsm_serving)
 		return adsm_fail(-EDEADLK, "a running call on device %d waits for this service", home->index);
@@ -157,7 +161,7 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 
 bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
 {
-	bool done = atomic_load(&home->completed) >= seq;
+	bool done = adsm_call_ended(home, seq);
 	uint64_t now;
 
 	while (!done && (now = adsm_os_now_ns()) < until_ns)
@@ -196,13 +200,14 @@ void adsm_watch_calls(struct adsm_home *home)
 {
 	while (!atomic_load(&home->stop)) {
 		struct adsm_sigset old;
-		uint64_t seq = 0;
+		uint64_t seq;
 
 		adsm_home_lock(home, &old);
-		if (atomic_load(&home->completed) < home->last_seq)
-			seq = atomic_load(&home->completed) + 1;
+		seq = adsm_ended_next(&home->ended);
+		if (seq > home->last_seq)
+			seq = 0;
 		/* A call that stands for coalesced commands stays open until a thread waits for it. */
-		if (seq == home->coalesced.seq && !atomic_load(&home->n_waiting))
+		if (seq == adsm_pending_of(home)->coalesced.seq && !atomic_load(&home->n_waiting))
 			seq = 0;
 		adsm_home_unlock(home, &old);
 		if (!seq)
@@ -220,20 +225,24 @@ static bool start_touching(struct adsm_home *home)
 	if (adsm_touching)
 		return false;	/* this is a signal handler that interrupted another wait */
 	adsm_touching = home;
-	atomic_fetch_add(&home->touching, 1);
+	atomic_fetch_add(&adsm_pending_of(home)->touching, 1);
 	return true;
 }
 
 void adsm_touch_end(void)
 {
 	struct adsm_home *home = adsm_touching;
-	int n = home ? atomic_load(&home->touching) : 0;
+	_Atomic int *touching;
+	int n;
 
+	if (!home)
+		return;
+	touching = &adsm_pending_of(home)->touching;
+	n = atomic_load(touching);
 	adsm_touching = NULL;
-	while (n > 0 && !atomic_compare_exchange_weak(&home->touching, &n, n - 1))
+	while (n > 0 && !atomic_compare_exchange_weak(touching, &n, n - 1))
 		;
-	if (home)
-		adsm_home_notify(home);
+	adsm_home_notify(home);
 }
 
 int adsm_touch_wait(struct adsm_home *home, uint64_t seq)

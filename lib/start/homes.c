@@ -12,6 +12,7 @@
 #include "once/make.h"
 #include "run/fault.h"
 #include "run/helpers.h"
+#include "run/pending.h"
 #include "run/service.h"
 #include "start/at_exit.h"
 #include "stubs.h"
@@ -66,6 +67,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 	adsm_mutex_init(&home->call_mutex, ADSM_RANK_CALL);
 	home->index = adsm_n_homes;
 	home->device = device;
+	adsm_pending_init(home);
 	adsm_policies_init(&home->policies);
 	error = adsm_service_start(home);
 	if (error) {

@@ -22,6 +22,7 @@
 #include "run/copy.h"
 #include "run/enter.h"
 #include "run/hold.h"
+#include "run/pending.h"
 #include "run/sync.h"
 #include "run/wait.h"
 #include "start/start.h"

@@ -7,12 +7,14 @@
 
 #include "lib/core/home.c"
 #include "lib/run/coalesced.c"
+#include "lib/run/pending.c"
 
 struct adsm_protocol_options adsm_protocol_options = { .evict_batch = 2 };
 _Thread_local struct adsm_spent adsm_spent;
 uint64_t adsm_start_ns = 1;
 _Atomic uint64_t adsm_most_spent_ns;
 static struct adsm_home *home = &adsm_homes[0];
+static struct adsm_pending *pending = &adsm_pendings[0];
 static struct adsm_device device_;
 static int n_in_driver, n_joined;
 
@@ -52,20 +54,22 @@ static void end_it(void *arg)
 
 static bool is_joined_once(void)
 {
-	return n_joined == 1 && !home->coalesced.seq;
+	return n_joined == 1 && !pending->coalesced.seq;
 }
 
 static void make_home(void)
 {
-	struct adsm_coalesced *c = &home->coalesced;
+	struct adsm_coalesced *c = &pending->coalesced;
 
 	*home = (struct adsm_home){ .device = &device_ };
+	memset(adsm_pendings, 0, sizeof(adsm_pendings));
 	device_.backend = &backend;
 	n_in_driver = n_joined = 0;
 	home->last_seq = 1;
-	home->pending[1] = (struct adsm_call){ .seq = 1 };
+	pending->calls[1] = (struct adsm_call){ .seq = 1 };
 	adsm_coalesced_begin(home, (void *)8, 1);
-	step_constant(home->pending + 2, sizeof(home->pending) - 2 * sizeof(home->pending[0]));
+	step_constant(pending->calls + 2, sizeof(pending->calls) - 2 * sizeof(pending->calls[0]));
+	step_constant(adsm_pendings + 1, sizeof(adsm_pendings) - sizeof(adsm_pendings[0]));
 	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
 	step_constant(c->queues + 3, sizeof(c->queues) - 3 * sizeof(c->queues[0]));
 	step_plain(c->queues + 3, sizeof(c->queues) - 3 * sizeof(c->queues[0]));

@@ -11,6 +11,7 @@
 #include "lib/core/home.c"
 #include "lib/core/copier.c"
 #include "lib/run/helpers.c"
+#include "lib/run/pending.c"
 #include "lib/run/wait.c"
 
 /* ---- simple versions of other parts of the library */
@@ -41,6 +42,7 @@ void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device,
 }
 
 static struct adsm_home *home = &adsm_homes[0];
+static struct adsm_pending *pending = &adsm_pendings[0];
 static struct adsm_device device_;
 static int n_queued, n_sent;		/* blocks; guarded by the lock */
 static _Atomic uint64_t device_done;	/* calls that have ended on the device */
@@ -121,7 +123,9 @@ static void make_home(bool has_service)
 	device_.backend = &backend;
 	atomic_init(&device_done, 0);
 	adsm_n_homes = 1;
-	step_constant(home->pending + 3, sizeof(home->pending) - 3 * sizeof(home->pending[0]));
+	memset(adsm_pendings, 0, sizeof(adsm_pendings));
+	step_constant(pending->calls + 3, sizeof(pending->calls) - 3 * sizeof(pending->calls[0]));
+	step_constant(adsm_pendings + 1, sizeof(adsm_pendings) - sizeof(adsm_pendings[0]));
 	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
 }
 
@@ -265,8 +269,8 @@ static void make_call(void)
 {
 	adsm_lock(&home->lock);
 	home->last_seq++;
-	home->pending[home->last_seq % ADSM_PENDING_MAX] = (struct adsm_call){ .seq = home->last_seq,
-									       .event = { 0, home->last_seq } };
+	*adsm_pending_call(home, home->last_seq) = (struct adsm_call){ .seq = home->last_seq,
+								       .event = { 0, home->last_seq } };
 	adsm_home_leave(home, NULL);
 }
 
@@ -278,7 +282,7 @@ static bool call_is_made(void *arg)
 static void touch(void *arg)
 {
 	step_await(call_is_made, NULL);
-	while (atomic_load(&home->completed) < 1)
+	while (!adsm_call_ended(home, 1))
 		adsm_touch_wait(home, 1);
 	adsm_touch_end();
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* pending.h - the calls of each device: those that are not known to have ended, and what is in order with them. */
+#pragma once
+
+#include "core/home.h"
+
+#define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
+#define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
+
+struct adsm_caller;
+
+struct adsm_call {			/* a call that was launched and is not known to have ended */
+	uint64_t seq;
+	const char *kernel;		/* "" for the program's own commands */
+	/* the thread whose sync reports how the call ended; 0: none (the program's own commands) */
+	uint64_t thread;
+	struct adsm_caller *caller;	/* the same thread (caller.h) */
+	struct adsm_device_event event;	/* seq 0: the call has no event yet, or never gets one */
+	/* if seq is 0, why the call's end will never be known; 0: the call gets an event */
+	int failed;
+	uint64_t given_ns;		/* when the device was given it; 0: no observer needs that */
+};
+
+/* See coalesced.h. */
+struct adsm_coalesced {
+	_Atomic uint32_t n_inside;	/* futex: number of threads that are giving a command to the driver */
+	uint64_t seq;			/* the call that stands for the commands, until it gets an event; 0: none */
+	_Atomic bool ending;		/* a thread is about to give it an event; changed with the lock */
+	/* the queues that have such commands, each plus 1; 0 ends the list */
+	_Atomic uintptr_t queues[ADSM_COALESCED_MAX];
+};
+
+/* The calls of a home. The home's lock guards all fields that say nothing else. */
+struct adsm_pending {
+	struct adsm_call calls[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
+	struct adsm_coalesced coalesced;
+	uint64_t own_seq;		/* the last call of a kernel that the library launched */
+	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
+	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copy on each queue; 0: none */
+
+	_Atomic int touching;		/* threads in a fault that wait for the end of a call */
+	/* the most that the next call waits for threads in `touching`; 0: the default. With call_mutex. */
+	uint64_t touch_grace_ns;
+	/* no call begins before this time, so that a touch gets its turn; 0: no limit */
+	_Atomic uint64_t calls_from_ns;
+};
+
+extern struct adsm_pending adsm_pendings[ADSM_MAX_DEVICES];
+
+static inline struct adsm_pending *adsm_pending_of(const struct adsm_home *home)
+{
+	return &adsm_pendings[home->index];
+}
+
+static inline struct adsm_call *adsm_pending_call(const struct adsm_home *home, uint64_t seq)
+{
+	return &adsm_pending_of(home)->calls[seq % ADSM_PENDING_MAX];
+}
+
+/* A home is being opened: it has no calls. */
+void adsm_pending_init(struct adsm_home *home);
