@@ -33,7 +33,7 @@
 #include "base/module.h"
 #include "base/os.h"
 
-#define ADSM_BACKEND_VERSION 12
+#define ADSM_BACKEND_VERSION 13
 
 /* docs/architecture.md lists what else the core assumes of devices. */
 #define ADSM_MAX_DEVICES 8
@@ -252,13 +252,13 @@ struct adsm_part_moves {
 
 /* The sums over all calls of a kernel. */
 struct adsm_kernel_costs {
-	uint64_t calls, kernel_ns;	/* kernel_ns: how long they ran, by event_elapsed() */
+	uint64_t calls, kernel_ns;	/* kernel_ns: how long they ran, by event_times() */
 	uint64_t values[ADSM_COSTS_MAX];	/* in the order of the counters */
 };
 
 /*
  * Costs of launches. The functions know launches that had counted set and are complete: at least the last
- * caps.max_pending of them. For other launches they return -EINVAL, without a sentence. Like event_elapsed(), the
+ * caps.max_pending of them. For other launches they return -EINVAL, without a sentence. Like event_times(), the
  * functions may be called in the fault handler, except part_name() and advise(). Indices @i count from 0.
  */
 struct adsm_cost_ops {
@@ -414,8 +414,12 @@ struct adsm_backend {
 	 *   others    the backend cannot wait
 	 */
 	int (*event_wait)(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-	/* Return how long a completed launch ran. The backend knows at least the last caps.max_pending launches. */
-	int (*event_elapsed)(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
+	/*
+	 * Return when a completed launch ran, and for how long, on a clock that all launches of the device have.
+	 * start_ns is 0 if the device does not report it. The backend knows at least the last caps.max_pending
+	 * launches.
+	 */
+	int (*event_times)(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span);
 
 	/* Return 0, or -ENODEV if the device is lost. */
 	int (*status)(struct adsm_device *device);

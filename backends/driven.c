@@ -168,17 +168,19 @@ int adsm_driven_event_wait(struct adsm_device *base, struct adsm_device_event ev
 	return 0;
 }
 
-int adsm_driven_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
+int adsm_driven_event_times(struct adsm_device *base, struct adsm_device_event event, struct adsm_span *ret_span)
 {
 	struct adsm_driven_queue *queue = adsm_driven_find(base, event);
-	uint64_t ns;
+	const struct adsm_driven_end *end;
+	struct adsm_span span;
 
 	if (!queue || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < event.seq)
 		return -EINVAL;
-	ns = atomic_load(&adsm_driven_end_of(queue, event.seq)->elapsed_ns);
+	end = adsm_driven_end_of(queue, event.seq);
+	span = (struct adsm_span){ atomic_load(&end->start_ns), atomic_load(&end->ns) };
 	if (!is_kept(queue, event.seq))
 		return -EINVAL;
-	*ret_ns = ns;
+	*ret_span = span;
 	return 0;
 }
 

@@ -29,7 +29,7 @@ bool adsm_driven_matches(const char *part, size_t length, const char *text, unsi
 /* How an operation ended. */
 struct adsm_driven_end {
 	_Atomic int status;
-	_Atomic uint64_t elapsed_ns;
+	_Atomic uint64_t start_ns, ns;		/* of a launch; 0: not known */
 };
 
 /* Embedded first in each backend's own queue. */
@@ -82,6 +82,12 @@ static inline struct adsm_driven_end *adsm_driven_end_of(struct adsm_driven_queu
 	return &queue->ends[seq % ADSM_DRIVEN_PENDING];
 }
 
+static inline void adsm_driven_set_times(struct adsm_driven_end *end, struct adsm_span span)
+{
+	atomic_store(&end->start_ns, span.start_ns);
+	atomic_store(&end->ns, span.ns);
+}
+
 /* The device is lost from now on, for the reason @text; the first reason counts. */
 void adsm_driven_lose(struct adsm_driven *device, enum adsm_log_level level, const char *text);
 
@@ -101,7 +107,7 @@ struct adsm_driven_queue *adsm_driven_find(struct adsm_device *device, struct ad
 
 int adsm_driven_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_driven_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-int adsm_driven_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
+int adsm_driven_event_times(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span);
 int adsm_driven_status(struct adsm_device *device);
 int adsm_driven_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			  struct adsm_device_event *ret_event);

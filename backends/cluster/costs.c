@@ -31,12 +31,9 @@ static const struct adsm_cluster_costs *costs_of(struct adsm_device *device, str
 /* For one node alone: when it ran, and for how long. */
 static int find_alone(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span)
 {
-	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;
-
 	if (shared_of(device)->n_nodes != 1)
 		return -EINVAL;
-	ret_span->start_ns = shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS].start_ns;
-	return adsm_process_event_elapsed(device, event, &ret_span->ns);
+	return adsm_process_event_times(device, event, ret_span);
 }
 
 static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
@@ -44,7 +41,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 {
 	const struct adsm_cluster_costs *costs = costs_of(device, event);
 	struct adsm_span alone;
-	uint64_t ns;
+	struct adsm_span span;
 	int ret;
 
 	if (!costs) {
@@ -59,7 +56,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 	memcpy(ret_values, costs->values, sizeof(costs->values));
 	*ret_start_ns = costs->start_ns;
 	/* Check after reading that the slot still belongs to the launch. */
-	return adsm_process_event_elapsed(device, event, &ns);
+	return adsm_process_event_times(device, event, &span);
 }
 
 static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,

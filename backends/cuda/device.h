@@ -31,6 +31,7 @@ struct adsm_cuda_queue {
 	struct adsm_cuda_device *device;
 	CUstream stream;
 	struct adsm_lock end_lock;	/* held while operations are marked as done */
+	uint64_t timed_seq, timed_end_ns;	/* the last launch with times, and its end; with end_lock */
 	_Atomic uint32_t work;		/* futex: submitted has grown; the queue's thread sleeps on it */
 	_Atomic bool stop;
 	bool has_thread;

@@ -27,14 +27,37 @@ static CUevent end_of(const struct adsm_cuda_slot *slot)
 
 /* ---- the end of operations: detected by the queue's thread, or by a thread that waits */
 
-static uint64_t elapsed(const struct adsm_cuda_slot *slot)
+static uint64_t between(CUevent first, CUevent last)
 {
 	float milliseconds = 0;
 
-	if (!slot->timed || !slot->recorded ||
-	    adsm_cu.cuEventElapsedTime(&milliseconds, slot->begin, slot->timed_end) || milliseconds < 0)
+	if (adsm_cu.cuEventElapsedTime(&milliseconds, first, last) || milliseconds < 0)
 		return 0;
 	return (uint64_t)((double)milliseconds * 1e6);
+}
+
+/*
+ * When a launch ran. The driver only reports the time between two events, so the clock begins with the end of the first
+ * launch: now. Each launch begins as long after the previous one as the driver says. end_lock held.
+ */
+static struct adsm_span span_of(struct adsm_cuda_queue *queue, uint64_t seq)
+{
+	const struct adsm_cuda_slot *slot = slot_of(queue, seq), *last = slot_of(queue, queue->timed_seq);
+	struct adsm_span span = { 0 };
+
+	if (!slot->timed || !slot->recorded)
+		return span;
+	span.ns = between(slot->begin, slot->timed_end);
+	/* The slot of the previous launch has a new operation after a while. */
+	if (queue->timed_seq && seq - queue->timed_seq < ADSM_DRIVEN_PENDING / 2)
+		span.start_ns = queue->timed_end_ns + between(last->timed_end, slot->begin);
+	else
+		span.start_ns = adsm_os_now_ns() - span.ns;
+	if (span.start_ns < queue->timed_end_ns)
+		span.start_ns = queue->timed_end_ns;
+	queue->timed_seq = seq;
+	queue->timed_end_ns = span.start_ns + span.ns;
+	return span;
 }
 
 /* An errno for @error, with the name of operation @seq. The driver does not report which of several failed. */
@@ -64,7 +87,7 @@ static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 		struct adsm_driven_end *end = adsm_driven_end_of(&queue->base, done + 1);
 
 		atomic_store(&end->status, done + 1 == seq ? status : 0);
-		atomic_store(&end->elapsed_ns, elapsed(slot_of(queue, done + 1)));
+		adsm_driven_set_times(end, span_of(queue, done + 1));
 		if (done + 1 == seq && status) {
 			atomic_store(&queue->base.failure, status);
 			atomic_store(&queue->base.last_failed, seq);

@@ -364,6 +364,6 @@ const struct adsm_backend adsm_backend_opencl = {
 	.launch = adsm_cl_launch,
 	.event_query = adsm_driven_event_query,
 	.event_wait = adsm_cl_event_wait,
-	.event_elapsed = adsm_driven_event_elapsed,
+	.event_times = adsm_driven_event_times,
 	.status = adsm_driven_status,
 };

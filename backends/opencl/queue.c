@@ -6,14 +6,14 @@
 #define POLL_NS 20000			/* between two checks whether callbacks have ended */
 
 /* An operation has ended. The callbacks of a queue may come in any order. */
-static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
+static void end(struct adsm_cl_slot *slot, int status, struct adsm_span span)
 {
 	struct adsm_cl_queue *queue = slot->queue;
 	struct adsm_driven_end *end = adsm_driven_end_of(&queue->base, slot->seq);
 	uint64_t done;
 
 	atomic_store(&end->status, status);
-	atomic_store(&end->elapsed_ns, elapsed_ns);
+	adsm_driven_set_times(end, span);
 	if (status) {
 		uint64_t last = atomic_load(&queue->base.last_failed);
 
@@ -32,15 +32,16 @@ static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
 	adsm_driven_wake(&queue->base);
 }
 
-static uint64_t elapsed(const struct adsm_cl_queue *queue, cl_event event)
+/* When a command ran, on the clock of the device. */
+static struct adsm_span span_of(const struct adsm_cl_queue *queue, cl_event event)
 {
 	cl_ulong start, stop;
 
 	if (!queue->profiles ||
 	    adsm_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL) ||
 	    adsm_cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(stop), &stop, NULL))
-		return 0;
-	return stop > start ? stop - start : 0;
+		return (struct adsm_span){ 0 };
+	return (struct adsm_span){ start, stop > start ? stop - start : 0 };
 }
 
 static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *arg)
@@ -48,18 +49,19 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *arg)
 	struct adsm_cl_slot *slot = arg;
 	struct adsm_cl_queue *queue = slot->queue;
 	cl_int timed = CL_COMPLETE;
-	uint64_t ns;
+	struct adsm_span span = { 0 };
 
 	/* If the timed command failed, commands after it may have succeeded. */
 	if (slot->timed && status >= 0 &&
 	    !adsm_cl.clGetEventInfo(slot->timed, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(timed), &timed, NULL) &&
 	    timed < 0)
 		status = timed;
-	ns = status < 0 ? 0 : elapsed(queue, slot->timed ? slot->timed : event);
+	if (status >= 0)
+		span = span_of(queue, slot->timed ? slot->timed : event);
 	adsm_cl.clReleaseEvent(event);
 	if (slot->timed)
 		adsm_cl.clReleaseEvent(slot->timed);
-	end(slot, status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0, ns);
+	end(slot, status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0, span);
 	atomic_fetch_add(&queue->n_callbacks, 1);	/* now the queue may be destroyed */
 }
 

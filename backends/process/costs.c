@@ -20,12 +20,12 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;
 	const struct adsm_process_slot *slot = &shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
 	const bool task = slot->task;
-	uint64_t ns;
+	struct adsm_span span;
 
 	memcpy(ret_values, slot->counts, sizeof(slot->counts));
 	*ret_start_ns = slot->start_ns;
 	/* Check after reading that the slot still belongs to the launch. */
-	return task ? adsm_process_event_elapsed(device, event, &ns) : -EINVAL;
+	return task ? adsm_process_event_times(device, event, &span) : -EINVAL;
 }
 
 /* The launch's record. After reading it, the caller checks that the slot still belongs to the launch. */
@@ -42,19 +42,21 @@ static const struct adsm_task_record *record_of(struct adsm_device *device, stru
 int adsm_process_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_times *ret_times)
 {
-	uint64_t n, ns;
+	struct adsm_span span;
+	uint64_t n;
 	const struct adsm_task_record *record = record_of(device, event, &n);
 
 	if (!record || i >= n || i >= ADSM_TASK_WORKERS_MAX)
 		return -EINVAL;
 	*ret_times = (struct adsm_part_times){ .work = record->workers[i] };
-	return adsm_process_event_elapsed(device, event, &ns);
+	return adsm_process_event_times(device, event, &span);
 }
 
 int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_wait *ret_wait)
 {
-	uint64_t n, ns;
+	struct adsm_span span;
+	uint64_t n;
 	const struct adsm_task_record *record = record_of(device, event, &n);
 	uint32_t what;
 
@@ -69,7 +71,7 @@ int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event ev
 	else
 		adsm_format(ret_wait->what, sizeof(ret_wait->what), what & ADSM_TASK_HANDED ? "handed lock %u" :
 			    "lock %u", what & (ADSM_TASK_LOCKS_MAX - 1));
-	return adsm_process_event_elapsed(device, event, &ns);
+	return adsm_process_event_times(device, event, &span);
 }
 
 int adsm_process_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,

@@ -87,17 +87,17 @@ int adsm_process_event_wait(struct adsm_device *base, struct adsm_device_event e
 	return 0;
 }
 
-int adsm_process_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
+int adsm_process_event_times(struct adsm_device *base, struct adsm_device_event event, struct adsm_span *ret_span)
 {
 	struct adsm_process_shared *shared = ((struct adsm_process_device *)base)->shared;
 	struct adsm_process_slot *slot = &shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
-	uint64_t ns = slot->end_ns - slot->start_ns;
+	struct adsm_span span = { slot->start_ns, slot->end_ns - slot->start_ns };
 
 	/* Check after reading: the slot may have been reused for another launch meanwhile. */
 	if (event.queue != ADSM_QUEUE_COMPUTE || !event.seq || atomic_load(&shared->queue.done) < event.seq ||
 	    atomic_load(&shared->queue.submitted) - event.seq >= ADSM_PROCESS_SLOTS)
 		return -EINVAL;
-	*ret_ns = ns;
+	*ret_span = span;
 	return 0;
 }
 

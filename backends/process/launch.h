@@ -8,4 +8,4 @@ int adsm_process_launch(struct adsm_entry *entry, const struct adsm_launch *laun
 			struct adsm_device_event *ret_event);
 int adsm_process_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_process_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-int adsm_process_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
+int adsm_process_event_times(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span);

@@ -34,5 +34,5 @@ void adsm_process_close(struct adsm_device *device);
 	.launch = adsm_process_launch, \
 	.event_query = adsm_process_event_query, \
 	.event_wait = adsm_process_event_wait, \
-	.event_elapsed = adsm_process_event_elapsed, \
+	.event_times = adsm_process_event_times, \
 	.status = adsm_process_status

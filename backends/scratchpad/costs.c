@@ -26,7 +26,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 		     uint64_t *ret_start_ns)
 {
 	const struct adsm_scratchpad_costs *costs = costs_of(device, event);
-	uint64_t ns;
+	struct adsm_span span;
 
 	if (!costs)
 		return -EINVAL;
@@ -34,7 +34,7 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 		ret_values[i] = atomic_load(&costs->values[i]);
 	*ret_start_ns = costs->start_ns;
 	/* Check after reading that the slot still belongs to the launch. */
-	return adsm_process_event_elapsed(device, event, &ns);
+	return adsm_process_event_times(device, event, &span);
 }
 
 static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,

@@ -399,9 +399,9 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 	return ret;
 }
 
-FORWARD(int, event_elapsed, event_elapsed,
-	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns),
-	inner_of(device), event, ret_ns)
+FORWARD(int, event_times, event_times,
+	(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span),
+	inner_of(device), event, ret_span)
 FORWARD(int, of_launch, costs->of_launch,
 	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values, uint64_t *ret_start_ns),
 	inner_of(device), event, ret_values, ret_start_ns)
@@ -493,7 +493,7 @@ static struct adsm_backend wrap = {
 	.launch = wrap_launch,
 	.event_query = wrap_event_query,
 	.event_wait = wrap_event_wait,
-	.event_elapsed = wrap_event_elapsed,
+	.event_times = wrap_event_times,
 	.status = wrap_status,
 };
 

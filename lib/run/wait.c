@@ -21,7 +21,7 @@ _Thread_local struct adsm_home *adsm_touching;	/* adsm_pending.touching counts t
 /* Note that a call has ended with @status. Calls end in order. Lock held. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
 {
-	uint64_t ns;
+	struct adsm_span span;
 
 	if (status) {
 		if (call->thread)	/* otherwise the program asks its driver */
@@ -29,10 +29,10 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 		/* Not if the call failed because it waited for a unit that another, lost device was to set. */
 		if (status == -ENODEV && !home->lost_seq && home->device->backend->status(home->device))
 			home->lost_seq = call->seq;
-	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
+	} else if (!home->device->backend->event_times(home->device, call->event, &span)) {
 		adsm_note_kernel(home, &(struct adsm_kernel_run){
 			.seq = call->seq, .kernel = call->kernel, .event = call->event, .given_ns = call->given_ns,
-			.ns = ns,
+			.ns = span.ns,
 		});
 	}
 	adsm_ended_add(&home->ended, call->seq);

@@ -194,7 +194,7 @@ static void test_copies(void)
 	struct adsm_memory *memory, *other;
 	char *p = alias(0), *copy = malloc(MIB), *back = malloc(MIB);
 	struct adsm_device_event event, last = { 0 };
-	uint64_t ns;
+	struct adsm_span span;
 	int status;
 
 	CHECK(copy && back);
@@ -232,7 +232,7 @@ static void test_copies(void)
 	CHECK(backend->event_query(device, event, &status) == -EINVAL);
 	CHECK(!backend->to_host(back, memory, 0, MIB, &event) && event.queue == ADSM_QUEUE_TO_HOST);
 	CHECK(!backend->event_wait(device, event, &status) && !status && !memcmp(back, p, 1000000));
-	CHECK(backend->event_elapsed(device, event, &ns) == -EINVAL);
+	CHECK(backend->event_times(device, event, &span) == -EINVAL);
 	backend->free(memory);
 	backend->free(other);
 	close_device();
@@ -375,7 +375,8 @@ static void test_streams(void)
 	struct adsm_entry *spin;
 	struct adsm_memory *memory;
 	struct adsm_code *code;
-	uint64_t ns;
+	struct adsm_span span;
+	uint64_t end = 0;
 	CUstream s;
 
 	open_device();
@@ -401,8 +402,10 @@ static void test_streams(void)
 	CHECK(!backend->event_wait(device, events[N_LAUNCHES - 1], &status) && !status);
 	for (int i = 0; i < N_LAUNCHES; i++) {
 		CHECK(backend->event_query(device, events[i], &status) == 1 && !status);
-		CHECK(!backend->event_elapsed(device, events[i], &ns));
-		CHECK(i || ns);
+		CHECK(!backend->event_times(device, events[i], &span));
+		CHECK(i || span.ns);
+		CHECK(span.start_ns && span.start_ns >= end);
+		end = span.start_ns + span.ns;
 	}
 	for (int i = 0; i < 300; i++) {
 		CHECK(!adsm_cu.cuMemsetD8Async(memory->address + 1024, (unsigned char)i, 4, s));

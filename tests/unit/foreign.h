@@ -81,7 +81,8 @@ static inline int driver_wait(struct adsm_device *device, struct adsm_device_eve
 	return driver_query(device, event, ret_status) == 1 ? 0 : -EIO;
 }
 
-static inline int driver_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns)
+static inline int driver_times(struct adsm_device *device, struct adsm_device_event event,
+			       struct adsm_span *ret_span)
 {
 	return -EINVAL;
 }
@@ -166,7 +167,7 @@ static inline void start(const char *protocol)
 	driver.free = driver_free;
 	driver.event_query = driver_query;
 	driver.event_wait = driver_wait;
-	driver.event_elapsed = driver_elapsed;
+	driver.event_times = driver_times;
 	shared = *inner->driver;
 	shared.memory_adopt = driver_adopt;
 	shared.native = driver_native;

@@ -427,7 +427,8 @@ static void test_vecadd(void)
 	struct adsm_code *code;
 	struct adsm_entry *entry;
 	struct adsm_device_event event;
-	uint64_t ns = 0;
+	struct adsm_span span = { 0 };
+	uint64_t now = adsm_os_now_ns();
 	int status;
 
 	open_device("");
@@ -449,7 +450,8 @@ static void test_vecadd(void)
 	event = launch(get(code, "vecadd"), (n + 127) / 128, 128, args, 4);
 	CHECK(!finish(event) && event.seq == 1);
 	CHECK(backend->event_query(device, event, &status) == 1 && status == 0);
-	CHECK(!backend->event_elapsed(device, event, &ns) && ns > 0);
+	CHECK(!backend->event_times(device, event, &span) && span.ns > 0);
+	CHECK(span.start_ns >= now && span.start_ns + span.ns <= adsm_os_now_ns());
 	CHECK(!backend->to_host(result, memory[2], 0, n * 4, NULL));
 	for (unsigned i = 0; i < n; i++)
 		CHECK(result[i] == 2 * (float)i);
@@ -475,7 +477,8 @@ static void test_launches(void)
 	struct adsm_launch l = {
 		.name = "mark", .grid = { 5, 4, 3 }, .block = { 4, 2, 2 }, .n_args = 1, .args = args,
 	};
-	uint64_t address, ns;
+	struct adsm_span span;
+	uint64_t address;
 	unsigned x = 1;
 
 	open_device("");
@@ -533,11 +536,11 @@ static void test_launches(void)
 		x = i % 3 ? 2 * x + 1 : 3 * x;
 	}
 	CHECK(!finish(event) && word(memory, 0) == x);
-	CHECK(!backend->event_elapsed(device, event, &ns));
+	CHECK(!backend->event_times(device, event, &span));
 	event.seq -= device->caps.max_pending - 1;
-	CHECK(!backend->event_elapsed(device, event, &ns));
+	CHECK(!backend->event_times(device, event, &span));
 	event.seq--;
-	CHECK(backend->event_elapsed(device, event, &ns) == -EINVAL);
+	CHECK(backend->event_times(device, event, &span) == -EINVAL);
 
 	/* A launch is complete when its last block is, whichever thread runs it. */
 	CHECK(!backend->fill(memory, 0, 0, ADSM_PAGE_SIZE, NULL));

@@ -101,7 +101,7 @@ static int event_wait(struct adsm_device *device, struct adsm_device_event event
 	return 0;
 }
 
-static int event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns)
+static int event_times(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span)
 {
 	return -ENOTSUP;
 }
@@ -112,7 +112,7 @@ static int status(struct adsm_device *device)
 }
 
 static const struct adsm_backend backend = {
-	.event_query = event_query, .event_wait = event_wait, .event_elapsed = event_elapsed, .status = status,
+	.event_query = event_query, .event_wait = event_wait, .event_times = event_times, .status = status,
 };
 
 static void make_home(bool has_service)

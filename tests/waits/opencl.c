@@ -53,7 +53,7 @@ static bool is_submitted(void *arg)
 static void call_back(void *arg)
 {
 	step_await(is_submitted, arg);
-	queue_end(&queue->slots[(uintptr_t)arg % ADSM_DRIVEN_PENDING], 0, 0);
+	queue_end(&queue->slots[(uintptr_t)arg % ADSM_DRIVEN_PENDING], 0, (struct adsm_span){ 0 });
 }
 
 static void lose(void *arg)
