@@ -513,7 +513,7 @@ ADSM_API int adsmDeviceSet(int device);
 
 /* ---- explicit copies --------------------------------------------------------------------- */
 
-typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* an asynchronous copy */
+typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* a call or an asynchronous copy: see events */
 
 /**
  * Allocate memory on the calling thread's device only, like cudaMalloc(). The CPU cannot access it.
@@ -560,8 +560,78 @@ ADSM_API int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_
 ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size,
 				 adsmEvent *ret_event);
 
-/** Wait for an asynchronous copy. Returns 0 or the error of the copy. */
+/* ---- events ------------------------------------------------------------------------------ */
+
+/*
+ * An event stands for one call, or for one asynchronous copy. It is a value: the program may copy it, pass it to other
+ * threads, and wait for it any number of times. There is nothing to free.
+ *
+ * The library remembers how the last 1024 calls of a device ended, and when they ran. Older calls count as successful.
+ */
+
+/**
+ * Return the event of the calling thread's last call.
+ *
+ *	adsmEvent event;
+ *
+ *	adsmCall(kernel, grid, block, adsmIn(a), adsmOut(b));
+ *	adsmCallEvent(&event);
+ *	... more calls ...
+ *	adsmEventWait(event);
+ *
+ * @ret_event: gets the event.
+ *
+ * Returns 0 or:
+ *   -ENOENT   the thread has made no call since the library started
+ *   -EINVAL   @ret_event is NULL
+ */
+ADSM_API int adsmCallEvent(adsmEvent *ret_event);
+
+/**
+ * Ask whether a call or a copy has ended. The function does not wait.
+ *
+ * @event: from adsmCallEvent(), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
+ *
+ * Returns 0 if the call or the copy has ended without an error, its error, or:
+ *   -EBUSY    it has not ended
+ *   -EINVAL   @event is no event, or the library has been started again since
+ */
+ADSM_API int adsmEventQuery(adsmEvent event);
+
+/**
+ * Wait until a call or a copy has ended.
+ *
+ * Any thread may wait for calls of other threads. The thread that made a call still gets its error from adsmSync(),
+ * also after adsmEventWait() has returned the same error.
+ *
+ * With the protocol batch, the function also fetches the objects of the call, as adsmSync() does, except objects that a
+ * later call uses.
+ *
+ * @event: as for adsmEventQuery().
+ *
+ * Returns 0 if the call or the copy has ended without an error, its error, or:
+ *   -EINVAL   @event is no event, or the library has been started again since
+ *   -EIO, -ENODEV  an object could not be fetched, or the device was lost
+ *   -EDEADLK  a service waits for a call that waits for the service (adsm_service.h)
+ */
 ADSM_API int adsmEventWait(adsmEvent event);
+
+/**
+ * Return when a call ran on the device. The times are on a clock that all calls of the device share. Their difference
+ * is the time in the kernel.
+ *
+ * The clock of the backends cpu, scratchpad and cluster is CLOCK_MONOTONIC of the host. OpenCL has the clock of the
+ * device. On CUDA the clock begins with the first call, about at CLOCK_MONOTONIC.
+ *
+ * @event: from adsmCallEvent().
+ * @ret_start_ns, @ret_end_ns: the start and the end of the kernel, in nanoseconds; NULL: not needed.
+ *
+ * Returns 0, the error of the call if it has failed, or:
+ *   -EBUSY    the call has not ended
+ *   -EINVAL   @event is no event, or 1024 calls of the device have ended since
+ *   -ENOTSUP  the device does not report when a kernel ran, or @event is a copy
+ */
+ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
 /* ---- looking inside ---------------------------------------------------------------------- */
 

@@ -307,11 +307,6 @@ int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, ads
 	return ADSM_AFTER_LOOK_BACK(copy_async(host_dst, device_src, size, ADSM_TO_HOST, ret_event));
 }
 
-int adsmEventWait(adsmEvent event)
-{
-	return ADSM_AFTER_LOOK_BACK(adsm_event_wait(event));
-}
-
 /* ---- looking inside */
 
 int adsmSetName(const void *p, const char *name)

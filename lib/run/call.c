@@ -233,6 +233,8 @@ static void note_call(struct call *call, struct adsm_device_event event, bool co
 	adsm_pending_of(home)->own_seq = seq;
 	adsm_calls.once[home->index] = !adsm_calls.last_seq[home->index];
 	adsm_calls.last_seq[home->index] = seq;
+	adsm_calls.newest_device = (uint64_t)home->index;
+	adsm_calls.newest_seq = seq;
 	adsm_calls.event_seq[home->index] = event.seq;
 	adsm_calls.event_queue[home->index] = (uint8_t)event.queue;
 }

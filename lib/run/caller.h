@@ -12,6 +12,7 @@ struct adsm_calls {
 	uint64_t id;			/* the thread's number, never reused */
 	struct adsm_caller *caller;	/* set by its first call */
 	unsigned epoch;			/* adsm_life.epoch at the time when the other members were set */
+	uint64_t newest_device, newest_seq;	/* its last call; seq 0: it has made none */
 	/* For each device, since the thread's last sync. */
 	uint64_t last_seq[ADSM_MAX_DEVICES];
 	uint64_t event_seq[ADSM_MAX_DEVICES];	/* the last one's event */

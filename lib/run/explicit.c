@@ -11,6 +11,7 @@
 #include "core/observe.h"
 #include "run/coalesced.h"
 #include "run/enter.h"
+#include "run/event.h"
 #include "run/io.h"
 #include "run/part.h"
 #include "run/pending.h"
@@ -137,7 +138,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	if (error)
 		return adsm_fail(error, "copying %zu bytes failed: %s", size, adsm_error_string(error));
 	if (ret_event) {
-		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
+		*ret_event = adsm_event_of_copy(object->home, event);
 		note_copy(object->home, event);
 	}
 	adsm_because(ADSM_WHY_COPY, NULL, "");
@@ -179,21 +180,4 @@ int adsm_fill_device(void *dst, int value, size_t size)
 		return error;
 	return adsm_copy_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
 								 NULL), "fill", size);
-}
-
-int adsm_event_wait(adsmEvent event)
-{
-	struct adsm_device_event e = { (uint32_t)event.queue, event.seq };
-	struct adsm_home *home;
-	int status = 0, error;
-
-	if (event.queue >= ADSM_N_QUEUES || !event.seq || event.device > INT32_MAX)
-		return adsm_fail(-EINVAL, "the event does not belong to an asynchronous copy");
-	error = adsm_home_get((int)event.device, &home);
-	if (error)
-		return error;
-	error = adsm_wait_event(home, e, &status);
-	if (!error)
-		error = status;
-	return error ? adsm_fail(error, "an asynchronous copy failed: %s", adsm_error_string(error)) : 0;
 }

@@ -5,6 +5,7 @@
 #include "core/home.h"
 
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
+#define ADSM_OUTCOMES 1024		/* calls of one device whose end the library remembers */
 #define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
 struct adsm_caller;
@@ -21,6 +22,12 @@ struct adsm_call {			/* a call that was launched and is not known to have ended 
 	uint64_t given_ns;		/* when the device was given it; 0: no observer needs that */
 };
 
+struct adsm_outcome {			/* how a call ended */
+	uint64_t seq;
+	int status;			/* 0, or the call's error */
+	struct adsm_span span;		/* when it ran; start_ns 0: not known */
+};
+
 /* See coalesced.h. */
 struct adsm_coalesced {
 	_Atomic uint32_t n_inside;	/* futex: number of threads that are giving a command to the driver */
@@ -33,6 +40,7 @@ struct adsm_coalesced {
 /* The calls of a home. The home's lock guards all fields that say nothing else. */
 struct adsm_pending {
 	struct adsm_call calls[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
+	struct adsm_outcome outcomes[ADSM_OUTCOMES];	/* seq % ADSM_OUTCOMES */
 	struct adsm_coalesced coalesced;
 	uint64_t own_seq;		/* the last call of a kernel that the library launched */
 	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
@@ -57,5 +65,7 @@ static inline struct adsm_call *adsm_pending_call(const struct adsm_home *home, 
 	return &adsm_pending_of(home)->calls[seq % ADSM_PENDING_MAX];
 }
 
+/* Get how a call ended. False: it has not ended, or too many calls have ended since. Takes the lock. */
+bool adsm_outcome_get(struct adsm_home *home, uint64_t seq, struct adsm_outcome *ret_outcome);
 /* A home is being opened: it has no calls. */
 void adsm_pending_init(struct adsm_home *home);

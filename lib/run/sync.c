@@ -16,25 +16,29 @@
 
 /*
  * Let protocols fetch what calls that have ended wrote: all of it for objects whose accesses are not detected. Lock
- * held.
+ * held. @only: of these the objects whose last call this is, and no others; 0: all objects.
  */
-static int acquire(struct adsm_home *home)
+static int acquire(struct adsm_home *home, uint64_t only)
 {
 	struct adsm_object *object = home->n_synced ? home->open : NULL;
 	int error = 0;
 
 	while (object) {
 		bool ended = adsm_call_ended(home, adsm_object_use_seq(object));
+		bool detects = object->blocks.detects;
 
+		if (only && (detects || adsm_object_use_seq(object) != only)) {
+			object = object->open_next;
+			continue;
+		}
 		if (ended && !object->freeing && adsm_left_by_others(object, 0, object->blocks.n)) {
 			object = home->open;
 			continue;
 		}
-		if (object->blocks.detects && object->blocks.syncs && ended && !object->freeing &&
-		    !adsm_object_lost(object)) {
+		if (detects && object->blocks.syncs && ended && !object->freeing && !adsm_object_lost(object)) {
 			/* If this fetch fails, the access that needs the bytes repeats it, and fails visibly. */
 			adsm_object_sync(object);
-		} else if (!object->blocks.detects && ended && !object->freeing) {
+		} else if (!detects && ended && !object->freeing) {
 			int failed = 0;
 			bool lost;
 
@@ -77,6 +81,12 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 				 adsm_error_string(error)) : 0;
 }
 
+static int fetch_error(const struct adsm_home *home, int error)
+{
+	return error ? adsm_fail(error, "an object could not be fetched from device %d: %s", home->index,
+				 adsm_error_string(error)) : 0;
+}
+
 static int sync_home(struct adsm_home *home)
 {
 	uint64_t seq = adsm_calls.last_seq[home->index];
@@ -111,7 +121,7 @@ static int sync_home(struct adsm_home *home)
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	error = told ? told : adsm_caller_collect(home->index);
-	failed = acquire(home);
+	failed = acquire(home, 0);
 	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);
 	adsm_calls.last_seq[home->index] = 0;
@@ -124,10 +134,21 @@ static int sync_home(struct adsm_home *home)
 				  said ? said : adsm_error_string(error));
 		return error;
 	}
-	if (failed)
-		return adsm_fail(failed, "an object could not be fetched from device %d: %s", home->index,
-				 adsm_error_string(failed));
-	return 0;
+	return fetch_error(home, failed);
+}
+
+int adsm_sync_call(struct adsm_home *home, uint64_t seq)
+{
+	struct adsm_sigset old;
+	int error;
+
+	if (!atomic_load(&home->n_undetected))
+		return 0;
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = acquire(home, seq);
+	adsm_home_unlock(home, &old);
+	return fetch_error(home, error);
 }
 
 int adsm_sync_commands(struct adsm_home *home)
@@ -144,10 +165,9 @@ int adsm_sync_commands(struct adsm_home *home)
 		return error;
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = acquire(home);
+	error = acquire(home, 0);
 	adsm_home_unlock(home, &old);
-	return error ? adsm_fail(error, "an object could not be fetched from device %d: %s", home->index,
-				 adsm_error_string(error)) : 0;
+	return fetch_error(home, error);
 }
 
 int adsm_sync(const void *where)

@@ -21,7 +21,7 @@ _Thread_local struct adsm_home *adsm_touching;	/* adsm_pending.touching counts t
 /* Note that a call has ended with @status. Calls end in order. Lock held. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
 {
-	struct adsm_span span;
+	struct adsm_span span = { 0 };
 
 	if (status) {
 		if (call->thread)	/* otherwise the program asks its driver */
@@ -35,6 +35,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 			.ns = span.ns,
 		});
 	}
+	adsm_pending_of(home)->outcomes[call->seq % ADSM_OUTCOMES] = (struct adsm_outcome){ call->seq, status, span };
 	adsm_ended_add(&home->ended, call->seq);
 	adsm_home_notify(home);
 }

@@ -69,6 +69,7 @@ static void make_home(void)
 	pending->calls[1] = (struct adsm_call){ .seq = 1 };
 	adsm_coalesced_begin(home, (void *)8, 1);
 	step_constant(pending->calls + 2, sizeof(pending->calls) - 2 * sizeof(pending->calls[0]));
+	step_constant(pending->outcomes, sizeof(pending->outcomes));
 	step_constant(adsm_pendings + 1, sizeof(adsm_pendings) - sizeof(adsm_pendings[0]));
 	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
 	step_constant(c->queues + 3, sizeof(c->queues) - 3 * sizeof(c->queues[0]));

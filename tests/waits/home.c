@@ -125,6 +125,7 @@ static void make_home(bool has_service)
 	adsm_n_homes = 1;
 	memset(adsm_pendings, 0, sizeof(adsm_pendings));
 	step_constant(pending->calls + 3, sizeof(pending->calls) - 3 * sizeof(pending->calls[0]));
+	step_constant(pending->outcomes + 3, sizeof(pending->outcomes) - 3 * sizeof(pending->outcomes[0]));
 	step_constant(adsm_pendings + 1, sizeof(adsm_pendings) - sizeof(adsm_pendings[0]));
 	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
 }
