@@ -633,6 +633,60 @@ ADSM_API int adsmEventWait(adsmEvent event);
  */
 ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
 
+/* ---- queues ------------------------------------------------------------------------------ */
+
+/*
+ * Calls of one queue begin in the order of adsmCall() on each device. Calls of different queues may run at the same
+ * time, unless one of them may write an object that another one uses. An unnamed call (adsmAssign()) runs alone.
+ *
+ * In this version every device runs one call at a time, in the order of adsmCall(), whatever the queue. A program that
+ * uses queues is correct now, and needs no change when devices run several calls.
+ *
+ * Threads that have not called adsmQueueSet() share one queue.
+ */
+
+typedef struct adsmQueue adsmQueue;
+
+/**
+ * Make a queue. The caller owns it until adsmQueueDestroy(). It works for all devices.
+ *
+ * Returns the queue, or NULL with errno:
+ *   ENOMEM    there are 1024 queues
+ */
+ADSM_API adsmQueue *adsmQueueCreate(void);
+
+/**
+ * Destroy a queue. The function does not wait: calls of the queue continue. A thread whose queue was destroyed must
+ * call adsmQueueSet() before its next call, which otherwise fails with -EINVAL.
+ *
+ * @queue: NULL has no effect.
+ *
+ * Returns 0, or -EINVAL if @queue is invalid.
+ */
+ADSM_API int adsmQueueDestroy(adsmQueue *queue);
+
+/**
+ * Set the queue of the calling thread's later calls.
+ *
+ * @queue: NULL: the queue that threads share.
+ *
+ * Returns 0, or -EINVAL if @queue is invalid.
+ */
+ADSM_API int adsmQueueSet(adsmQueue *queue);
+
+/**
+ * Let later calls of a queue begin after a call or a copy has ended, also if that is of another device.
+ *
+ * The function does not wait. A later adsmCall() on the queue may wait for the event before it starts the kernel. If
+ * the call or the copy of the event fails, later calls run nevertheless.
+ *
+ * @queue: NULL: the queue that threads share.
+ * @event: as for adsmEventQuery().
+ *
+ * Returns 0, or -EINVAL if an argument is invalid.
+ */
+ADSM_API int adsmQueueWait(adsmQueue *queue, adsmEvent event);
+
 /* ---- looking inside ---------------------------------------------------------------------- */
 
 /** Properties of an object. The caller sets struct_size before it calls adsmObjectInfo(). */

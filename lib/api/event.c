@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* event.c - public functions for events of calls and asynchronous copies. */
+/* event.c - public functions for events of calls and asynchronous copies, and for queues. */
 #include "run/event.h"
 
 #include <errno.h>
 
 #include "api/told.h"
 #include "base/log.h"
+#include "run/queue.h"
 
 int adsmCallEvent(adsmEvent *ret_event)
 {
@@ -34,4 +35,33 @@ int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 	if (!error && ret_end_ns)
 		*ret_end_ns = end_ns;
 	return error;
+}
+
+/* ---- queues */
+
+adsmQueue *adsmQueueCreate(void)
+{
+	ADSM_TELLS;
+	const int error = adsm_start();
+	adsmQueue *queue = error ? NULL : adsm_queue_create();
+
+	return queue ? queue : adsm_null_with(ADSM_TOLD(error ? error : -ENOMEM));
+}
+
+int adsmQueueDestroy(adsmQueue *queue)
+{
+	ADSM_TELLS;
+	const int error = adsm_start();
+
+	return ADSM_TOLD(error || !queue ? error : adsm_queue_destroy(queue));
+}
+
+int adsmQueueSet(adsmQueue *queue)
+{
+	return ADSM_AFTER_START(adsm_queue_set(queue));
+}
+
+int adsmQueueWait(adsmQueue *queue, adsmEvent event)
+{
+	return ADSM_AFTER_START(adsm_event_await(queue, event));
 }

@@ -15,6 +15,7 @@
 #include "run/inside.h"
 #include "run/io.h"
 #include "run/pending.h"
+#include "run/queue.h"
 #include "run/release.h"
 #include "run/wait.h"
 
@@ -375,6 +376,8 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	error = adsm_bind(&call.bound, kernel, args, n);
 	if (!error)
 		error = adsm_call_check(kernel->info, call.bound.home, grid, block, &launch);
+	if (!error)
+		error = adsm_queue_enter(call.bound.home);
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);

@@ -9,6 +9,7 @@
 #include "core/life.h"
 #include "run/caller.h"
 #include "run/pending.h"
+#include "run/queue.h"
 #include "run/sync.h"
 #include "run/wait.h"
 
@@ -117,6 +118,15 @@ int adsm_event_wait(adsmEvent event)
 	status = status_of(home, event.seq);
 	failed = adsm_sync_call(home, event.seq);
 	return status ? call_error(home, status) : failed;
+}
+
+int adsm_event_await(adsmQueue *queue, adsmEvent event)
+{
+	struct adsm_home *home;
+	const int error = find_home(event, &home);
+
+	return error ? error : adsm_queue_await(queue, home, is_call(event) ? ADSM_QUEUE_COMPUTE :
+						(unsigned)(uint32_t)event.queue, event.seq);
 }
 
 int adsm_event_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns)

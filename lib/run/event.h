@@ -12,5 +12,7 @@ int adsm_event_of_call(adsmEvent *ret_event);
 int adsm_event_query(adsmEvent event);
 /* Wait for an operation, and return its error. Objects of a call whose accesses are not detected are fetched. */
 int adsm_event_wait(adsmEvent event);
+/* Later calls of a queue begin after an operation. */
+int adsm_event_await(adsmQueue *queue, adsmEvent event);
 /* When a call that has ended ran. */
 int adsm_event_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.h - queues of the program: which calls have an order among themselves.
+ *
+ * Devices run one call at a time, so the calls of all queues are in the order of their entry, and those of one queue
+ * are, too. What remains to be done are waits for operations of other devices.
+ */
+#pragma once
+
+#include "core/home.h"
+
+/* Returns NULL, with an error text, if there are too many. */
+adsmQueue *adsm_queue_create(void);
+/* -EINVAL: there is no such queue. The same for the functions below. */
+int adsm_queue_destroy(adsmQueue *queue);
+/* The queue of this thread's later calls; NULL: the queue that all threads have at first. */
+int adsm_queue_set(adsmQueue *queue);
+/* Later calls of the queue begin after an operation of a device has ended. @copies: one of the backend's queues for
+ * copies, or ADSM_QUEUE_COMPUTE, where @seq is the number of a call. */
+int adsm_queue_await(adsmQueue *queue, const struct adsm_home *home, unsigned copies, uint64_t seq);
+/* Before a call on @home: wait for what the thread's queue waits for. The caller holds no lock. */
+int adsm_queue_enter(const struct adsm_home *home);

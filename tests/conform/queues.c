@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* queues.c - queues: the order of their calls, of calls that share objects, and waits for events. */
+#include "conform.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N 1000u
+
+static adsmQueue *queue(void)
+{
+	adsmQueue *made = adsmQueueCreate();
+
+	if (!made)
+		FAIL("adsmQueueCreate()");
+	return made;
+}
+
+static adsmEvent event_of_last(void)
+{
+	adsmEvent event;
+
+	CHECK_OK(adsmCallEvent(&event));
+	return event;
+}
+
+/* Calls of two queues that share an object: the later one sees what the earlier one wrote, and not what comes after. */
+static void conflicts(void)
+{
+	unsigned *a = words(N, 0), *b[20];
+	adsmQueue *writer = queue(), *reader = queue();
+
+	for (unsigned i = 0; i < 20; i++) {
+		b[i] = alloc(N * 4);
+		CHECK_OK(adsmQueueSet(i % 3 ? writer : NULL));
+		if (i % 2)
+			CALL("late_increment", N, adsmVal(SPIN / 1000), adsmPtr(a), adsmVal(N));
+		else
+			CALL("increment", N, adsmPtr(a), adsmVal(N));
+		CHECK_OK(adsmQueueSet(reader));
+		CALL("copy", N, adsmPtr(a), adsmPtr(b[i]), adsmVal(N));
+	}
+	/* adsmSync() waits for the thread's calls in all queues. */
+	SYNC();
+	for (unsigned i = 0; i < 20; i++)
+		CHECK_AT(b[i][N - 1], i, N + i);
+	CHECK_EQ(a[0], 20);
+	CHECK_OK(adsmQueueSet(NULL));
+	CHECK_OK(adsmQueueDestroy(writer));
+	CHECK_OK(adsmQueueDestroy(reader));
+}
+
+/* An unnamed call uses all objects: it comes after all calls before it, and before all calls after it. */
+static void unnamed(void)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0), *c = alloc(N * 4);
+	adsmQueue *one = queue(), *other = queue();
+
+	CHECK_OK(adsmQueueSet(one));
+	CALL("late_increment", N, adsmVal(SPIN / 100), adsmPtr(a), adsmVal(N));
+	CHECK_OK(adsmQueueSet(other));
+	CALL("increment_any", N, adsmPtr(a), adsmVal(N));
+	CHECK_OK(adsmQueueSet(one));
+	CALL("copy", N, adsmPtr(a), adsmPtr(c), adsmVal(N));
+	CHECK_OK(adsmQueueSet(NULL));
+	CALL("increment", N, adsmPtr(b), adsmVal(N));
+	SYNC();
+	CHECK_EQ(a[7], 9);
+	CHECK_EQ(b[7], 8);
+	CHECK_EQ(c[7], 9);
+}
+
+#define THREADS 4
+#define CALLS 100u
+#define LISTS 6u
+
+static unsigned *lists[LISTS];
+
+/* Each call appends its number to a list. */
+static void *append(void *arg)
+{
+	uint64_t state = (uintptr_t)arg;
+	adsmQueue *own = queue();
+
+	CHECK_OK(adsmQueueSet(own));
+	for (unsigned i = 0; i < CALLS; i++)
+		CALL("append", 1, adsmPtr(lists[draw(&state) % LISTS]),
+		     adsmVal((unsigned)(uintptr_t)arg * CALLS + i));
+	SYNC();
+	CHECK_OK(adsmQueueDestroy(own));
+	return NULL;
+}
+
+/* Calls of several threads, each with a queue: no number is lost, and those of each thread are in order. */
+static void threads(void)
+{
+	unsigned next[THREADS], total = 0;
+	pthread_t all[THREADS];
+
+	kernel("append");
+	for (unsigned i = 0; i < LISTS; i++) {
+		lists[i] = alloc((THREADS * CALLS + 1) * 4);
+		lists[i][0] = 0;
+	}
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&all[i], NULL, append, (void *)i));
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(!pthread_join(all[i], NULL));
+	for (unsigned i = 0; i < LISTS; i++) {
+		memset(next, 0, sizeof(next));
+		for (unsigned k = 1; k <= lists[i][0]; k++) {
+			const unsigned thread = lists[i][k] / CALLS, number = lists[i][k] % CALLS;
+
+			CHECK(thread < THREADS && number >= next[thread]);
+			next[thread] = number + 1;
+		}
+		total += lists[i][0];
+	}
+	CHECK_EQ(total, THREADS * CALLS);
+}
+
+/* A call waits for a call and a copy of another device. */
+static void waits(void)
+{
+	static unsigned from[1 << 20];
+	adsmEvent of_call, of_copy;
+	adsmQueue *own;
+	unsigned *a, *b, *d;
+
+	set("cpu_devices", "2");
+	set("cpu_link", "100MB/s,10us");
+	if (adsmDeviceCount() < 2)
+		skip("one device");
+	a = words(N, 0);
+	d = adsmDeviceAlloc(sizeof(from));
+	CHECK_OK(adsmDeviceSet(1));
+	b = words(N, 0);
+	own = queue();
+	CALL("increment", N, adsmPtr(b), adsmVal(N));
+	SYNC();
+	for (unsigned i = 0; i < 2; i++) {
+		adsmQueue *set = i ? own : NULL;
+
+		CALL("late_increment", N, adsmVal(SPIN), adsmPtr(a), adsmVal(N));
+		of_call = event_of_last();
+		CHECK_OK(adsmQueueWait(set, of_call));
+		CHECK_OK(adsmQueueSet(set));
+		CALL("increment", N, adsmPtr(b), adsmVal(N));
+		CHECK_OK(adsmEventQuery(of_call));
+		SYNC();
+		CHECK_OK(adsmCopyToDeviceAsync(d, from, sizeof(from), &of_copy));
+		CHECK_OK(adsmQueueWait(set, of_copy));
+		CALL("increment", N, adsmPtr(b), adsmVal(N));
+		CHECK_OK(adsmEventQuery(of_copy));
+	}
+	SYNC();
+	CHECK_EQ(b[1], 6);
+	CHECK_EQ(a[1], 3);
+	CHECK_OK(adsmDeviceFree(d));
+}
+
+static void refused(void)
+{
+	unsigned *a = words(N, 0);
+	adsmQueue *made[1024], *gone = queue();
+	int status;
+	pid_t child;
+
+	CHECK_ERROR(adsmQueueSet((adsmQueue *)a), EINVAL);
+	CHECK_ERROR(adsmQueueSet((adsmQueue *)((char *)gone + 1)), EINVAL);
+	CHECK_ERROR(adsmQueueDestroy((adsmQueue *)a), EINVAL);
+	CHECK_ERROR(adsmQueueWait(gone, (adsmEvent){ 0, 0, 0 }), EINVAL);
+	CHECK_OK(adsmQueueDestroy(NULL));
+	CHECK_OK(adsmQueueSet(gone));
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	CHECK_ERROR(adsmQueueWait((adsmQueue *)a, event_of_last()), EINVAL);
+	CHECK_OK(adsmQueueDestroy(gone));
+	CHECK_ERROR(adsmQueueDestroy(gone), EINVAL);
+	CHECK_ERROR(adsmQueueSet(gone), EINVAL);
+	CHECK_ERROR(adsmQueueWait(gone, event_of_last()), EINVAL);
+	CHECK_ERROR(adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(a), adsmVal(N)), EINVAL);
+	CHECK_SAYS("was destroyed");
+	for (unsigned i = 0; i < 1024; i++)
+		made[i] = queue();
+	CHECK_NULL(adsmQueueCreate(), ENOMEM);
+	/* A new queue in the place of an old one is not the thread's. */
+	CHECK_ERROR(adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(a), adsmVal(N)), EINVAL);
+	CHECK_OK(adsmQueueSet(NULL));
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	for (unsigned i = 0; i < 1024; i++)
+		CHECK_OK(adsmQueueDestroy(made[i]));
+	SYNC();
+	CHECK_EQ(a[0], 2);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		CHECK_NULL(adsmQueueCreate(), ENOTSUP);
+		CHECK_ERROR(adsmQueueSet(NULL), ENOTSUP);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+/* What a queue waits for ends with the library. The queue stays. */
+static void restarted(void)
+{
+	adsmQueue *own = queue();
+	unsigned *a = words(N, 0);
+
+	for (unsigned i = 0; i < 10; i++)
+		CALL("increment", N, adsmPtr(a), adsmVal(N));
+	CHECK_OK(adsmQueueWait(own, event_of_last()));
+	CHECK_OK(adsmQueueWait(NULL, event_of_last()));
+	SYNC();
+	CHECK_OK(adsmFree(a));
+	unload();
+	CHECK_OK(adsmShutdown());
+	a = words(N, 0);
+	CHECK_OK(adsmQueueSet(own));
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	CHECK_OK(adsmQueueWait(own, event_of_last()));
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	SYNC();
+	CHECK_EQ(a[0], 2);
+}
+
+static const struct conform_case cases[] = {
+	CASE("queue-conflicts", conflicts),
+	CASE("queue-unnamed", unnamed),
+	CASE("queue-threads", threads),
+	CASE("queue-waits", waits),
+	CASE("queue-refused", refused),
+	CASE("queue-restarted", restarted),
+};
+
+CONFORM_MAIN(cases)
