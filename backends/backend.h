@@ -37,6 +37,7 @@
 
 /* docs/architecture.md lists what else the core assumes of devices. */
 #define ADSM_MAX_DEVICES 8
+#define ADSM_LANES_MAX 8			/* orders of launches of one device */
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
 
@@ -64,6 +65,8 @@ struct adsm_device_caps {
 	uint64_t memory_size;	/* bytes */
 	unsigned compute_units;
 	unsigned max_pending;	/* maximum number of outstanding launches */
+	/* maximum number of launches that run at the same time, each on a lane of its own; 0 means 1 */
+	unsigned max_running;
 	unsigned max_workers;	/* maximum number of workers of a task; 0: the device does not support tasks */
 	const char *workers_option;	/* the option that sets max_workers */
 	size_t max_arg_bytes;	/* maximum of one launch: bytes of its values and constants together */
@@ -153,6 +156,8 @@ struct adsm_launch {
 	const char *name;		/* the kernel's name, for messages */
 	uint32_t grid[3], block[3];	/* no component is 0 */
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
+	/* less than caps.max_running, or 0. Launches of one lane run in order; launches of other lanes may run meanwhile */
+	unsigned lane;
 	bool counted;			/* the library will ask for the costs of the launch: struct adsm_cost_ops */
 	bool traced;			/* and for the times of its moves: of_moves(). Implies counted */
 	bool advised;			/* and for advice: advise(). Implies counted */
@@ -392,7 +397,7 @@ struct adsm_backend {
 	/* Return the number of parameters, and describe the first @max of them. If a property is not known, kind is
 	 * ADSM_ARG_NONE, and size is 0. */
 	int (*kernel_params)(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
-	/* Launch a kernel on ADSM_QUEUE_COMPUTE. The function does not block while fewer than caps.max_pending launches
+	/* Launch a kernel on ADSM_QUEUE_COMPUTE. Launches of different lanes may end in any order. The function does not block while fewer than caps.max_pending launches
 	 * are outstanding. */
 	int (*launch)(struct adsm_entry *entry, const struct adsm_launch *launch,
 		      struct adsm_device_event *ret_event);

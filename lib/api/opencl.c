@@ -86,7 +86,7 @@ int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
 	/* The program's queues do not follow the order of calls, so wait here. */
-	return ADSM_TOLD(error || !n ? error : adsm_wait_call(home, seq));
+	return ADSM_TOLD(error || !n ? error : adsm_wait_calls_to(home, seq));
 }
 
 adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)

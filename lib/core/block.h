@@ -25,24 +25,19 @@ static inline bool adsm_block_blocked(const struct adsm_object *object, uint32_t
 	return adsm_blocks_at_work(&object->blocks, b) || object->home->gate;
 }
 
-/* The number of the call that an event has to wait for, given the block's state; 0: no call. */
+/* The number of a call that an event has to wait for, given the block's state; 0: no call. There may be more. */
 static inline uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b,
 					    enum adsm_block_event event)
 {
-	uint64_t seq = 0;
-
 	switch (adsm_blocks_step(&object->blocks, b, event).wait) {
 	case ADSM_WAIT_WRITERS:
-		seq = adsm_object_write_seq(object);
-		break;
+		return adsm_object_writer(object);
 	case ADSM_WAIT_USERS:
-		seq = adsm_object_use_seq(object);
-		break;
+		return adsm_object_user(object);
 	case ADSM_WAIT_UNIT:
-		seq = object->home->last_seq;
-		break;
+		return adsm_call_unfinished(object->home);
 	}
-	return adsm_call_ended(object->home, seq) ? 0 : seq;
+	return 0;
 }
 
 /*

@@ -53,12 +53,15 @@ struct adsm_home {
 	/* a call cannot begin because accesses keep changing its objects: new accesses wait for it */
 	bool gate;
 
+	unsigned n_lanes;		/* orders of calls: caps.max_running, at least 1 */
 	/* The numbers of calls that objects compare theirs with. run/pending.h has the calls themselves. */
 	uint64_t last_seq;		/* the last call that was launched */
 	struct adsm_ended ended;
 	uint64_t unnamed_seq;		/* the last unnamed call, or call that is treated as one (ADSM_PAPER=1) */
 	uint64_t unknown_seq;		/* the last call whose objects are really unknown */
-	uint64_t lost_seq;		/* the first call that ended by the loss of the device; 0: none */
+	uint64_t lost_seq;		/* the first call that is known to have ended by the loss of the device; 0: none */
+	/* the calls that ended by the loss: bit seq % ADSM_ENDED_AHEAD. Later calls do not exist. */
+	uint64_t lost[ADSM_ENDED_AHEAD / 64];
 	/* commands of the program may join the last one's call: no object was opened or made since; changed with the
 	 * lock */
 	_Atomic bool coalesces;
@@ -91,6 +94,25 @@ const char *adsm_home_reason(const struct adsm_home *home, int error);
 static inline bool adsm_call_ended(struct adsm_home *home, uint64_t seq)
 {
 	return adsm_ended_has(&home->ended, seq);
+}
+
+/* Are all calls up to @seq known to have ended? */
+static inline bool adsm_calls_ended(struct adsm_home *home, uint64_t seq)
+{
+	return adsm_ended_next(&home->ended) > seq;
+}
+
+/* The first call that is not known to have ended, or 0. Lock held. */
+static inline uint64_t adsm_call_unfinished(struct adsm_home *home)
+{
+	return adsm_calls_ended(home, home->last_seq) ? 0 : adsm_ended_next(&home->ended);
+}
+
+/* Has the call ended by the loss of the device? Lock held. */
+static inline bool adsm_call_lost(const struct adsm_home *home, uint64_t seq)
+{
+	return home->lost_seq && seq && seq + ADSM_ENDED_AHEAD > home->last_seq &&
+		home->lost[seq / 64 % (ADSM_ENDED_AHEAD / 64)] >> seq % 64 & 1;
 }
 
 /*

@@ -45,7 +45,8 @@ struct adsm_object {
 	struct adsm_memory *memory;
 	uint64_t generation;		/* a different number for each object in this slot */
 	uint64_t born_seq;		/* calls up to this number cannot use it */
-	uint64_t use_seq, write_seq;	/* the last named call that uses it; that may write it */
+	uint64_t use_seq[ADSM_LANES_MAX];	/* in each lane, the last named call that uses it */
+	uint64_t write_seq;		/* the last named call that may write it */
 	/* the last call whose arguments let it write the object, also with ADSM_PAPER=1 */
 	uint64_t stored_seq;
 	struct adsm_object *open_prev, *open_next;
@@ -85,24 +86,47 @@ static inline size_t adsm_run_span(const struct adsm_object *object, uint32_t fi
 	return size < object->span - start ? size : object->span - start;
 }
 
-/* The number of the last call that may use the object (adsm_object_write_seq(): that may write it), or 0. All of them
- * have ended when it has ended. */
-static inline uint64_t adsm_object_use_seq(const struct adsm_object *object)
+/* The last unnamed call that may use the object, or 0. */
+static inline uint64_t adsm_object_unnamed(const struct adsm_object *object)
 {
 	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
 
-	if (unnamed <= object->born_seq)
-		unnamed = 0;
-	return unnamed > object->use_seq ? unnamed : object->use_seq;
+	return unnamed > object->born_seq ? unnamed : 0;
 }
 
-static inline uint64_t adsm_object_write_seq(const struct adsm_object *object)
+/* The last call that may use the object, or 0. */
+static inline uint64_t adsm_object_last_use(const struct adsm_object *object)
 {
-	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
+	uint64_t last = adsm_object_unnamed(object);
 
-	if (unnamed <= object->born_seq)
-		unnamed = 0;
-	return unnamed > object->write_seq ? unnamed : object->write_seq;
+	for (unsigned i = 0; i < object->home->n_lanes; i++)
+		last = object->use_seq[i] > last ? object->use_seq[i] : last;
+	return last;
+}
+
+/*
+ * A call that may use the object, or with adsm_object_writer() one that may write it, and that is not known to have
+ * ended; 0: there is none. There may be several users, but only one writer, because calls wait for each other.
+ */
+static inline uint64_t adsm_object_writer(const struct adsm_object *object)
+{
+	uint64_t unnamed = adsm_object_unnamed(object);
+
+	if (!adsm_call_ended(object->home, unnamed))
+		return unnamed;
+	return adsm_call_ended(object->home, object->write_seq) ? 0 : object->write_seq;
+}
+
+static inline uint64_t adsm_object_user(const struct adsm_object *object)
+{
+	uint64_t unnamed = adsm_object_unnamed(object);
+
+	if (!adsm_call_ended(object->home, unnamed))
+		return unnamed;
+	for (unsigned i = 0; i < object->home->n_lanes; i++)
+		if (!adsm_call_ended(object->home, object->use_seq[i]))
+			return object->use_seq[i];
+	return 0;
 }
 
 /* Were the bytes of the object's Invalid blocks lost with the device? They were not if the device survives and the last
@@ -111,9 +135,9 @@ static inline bool adsm_object_lost(const struct adsm_object *object)
 {
 	const struct adsm_home *home = object->home;
 	const uint64_t unknown = object->assigned || home->unknown_seq <= object->born_seq ? 0 : home->unknown_seq;
-	const uint64_t stored = unknown > object->stored_seq ? unknown : object->stored_seq;
 
-	return home->lost_seq && (!home->device->caps.survives || stored >= home->lost_seq);
+	return home->lost_seq && (!home->device->caps.survives || adsm_call_lost(home, unknown) ||
+				  adsm_call_lost(home, object->stored_seq));
 }
 
 /* Find the object of an address and lock its home; NULL, with no lock taken, if no live object is there. */

@@ -287,7 +287,8 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object->born_seq = home->last_seq;
 	/* the call that stands for coalesced commands cannot use the object */
 	atomic_store(&home->coalesces, false);
-	object->use_seq = object->write_seq = object->stored_seq = 0;
+	memset(object->use_seq, 0, sizeof(object->use_seq));
+	object->write_seq = object->stored_seq = 0;
 	object->holds = NULL;
 	memset(&object->habits, 0, sizeof(object->habits));
 	if (!object->device_only) {

@@ -175,9 +175,15 @@ static bool device_is_stuck(struct adsm_home *home)
 	int status;
 
 	adsm_home_lock(home, &old);
-	idle = adsm_call_ended(home, home->last_seq) ||
-		(atomic_load(&home->device->lost) && (!home->device->caps.once || atomic_load(&home->once_lost))) ||
-		adsm_call_query(home, home->last_seq, &status) > 0;
+	idle = adsm_calls_ended(home, home->last_seq) ||
+		(atomic_load(&home->device->lost) && (!home->device->caps.once || atomic_load(&home->once_lost)));
+	/* In a single lane the end of the last call is the end of all. */
+	for (uint64_t seq = idle ? 0 : adsm_call_unfinished(home); seq && !idle; seq++) {
+		seq = home->n_lanes > 1 ? seq : home->last_seq;
+		if (!adsm_call_ended(home, seq) && adsm_call_query(home, seq, &status) <= 0)
+			break;
+		idle = seq == home->last_seq;
+	}
 	adsm_home_unlock(home, &old);
 	for (size_t i = 0; i < n_notes[0]; i++)
 		waiting += notes[0][i].device == home->index;

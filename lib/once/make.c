@@ -391,7 +391,7 @@ static bool has_written(struct adsm_home *home, const struct adsm_once_object *o
 	if (!seq || seq > home->last_seq)
 		return true;	/* there is no such call, or it was about to begin and does not */
 	if (adsm_call_ended(home, seq))
-		return !home->lost_seq || seq < home->lost_seq;
+		return !adsm_call_lost(home, seq);
 	return adsm_call_query(home, seq, &status) > 0 && !status;
 }
 

@@ -142,8 +142,8 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 			adsm_home_wait(home);
 			continue;
 		}
-		if (device && !adsm_call_ended(home, adsm_object_write_seq(object))) {
-			error = adsm_wait_unlocked(home, adsm_object_write_seq(object), &old);
+		if (device && adsm_object_writer(object)) {
+			error = adsm_wait_unlocked(home, adsm_object_writer(object), &old);
 			continue;
 		}
 		if (device && adsm_object_lost(object)) {

@@ -86,9 +86,9 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 		adsm_kernel_assign(NULL, (uintptr_t)p, 0);
 	adsm_home_lock(home, &old);
 	while (!error) {
-		uint64_t seq = wait ? adsm_object_use_seq(object) : 0;
+		uint64_t seq = wait ? adsm_object_user(object) : 0;
 
-		if (!adsm_call_ended(home, seq))
+		if (seq)
 			error = adsm_wait_unlocked(home, seq, &old);
 		else if (!object->blocks.n_busy && !object->blocks.n_sending)
 			break;

@@ -25,6 +25,7 @@
 
 struct call {
 	struct adsm_bound bound;
+	unsigned lane;
 	const void *where;		/* the caller's code address */
 	bool coalesce;			/* the call may be one with others of its queue: coalesced.h */
 	void *queue;
@@ -106,7 +107,7 @@ static void wait_for_touches(struct adsm_home *home)
 	struct adsm_pending *pending = adsm_pending_of(home);
 	uint64_t grace = pending->touch_grace_ns ? pending->touch_grace_ns : TOUCH_GRACE_NS, until;
 
-	adsm_wait_call(home, home->last_seq);
+	adsm_wait_calls_to(home, home->last_seq);
 	until = adsm_os_now_ns() + grace;
 	pending->touch_grace_ns = 0;
 	while (atomic_load(&pending->touching)) {
@@ -134,7 +135,7 @@ static void let_touches_pass(struct adsm_home *home)
 
 	/* Do not wait if a call with write-once objects still runs: it
 	 * may wait for something that this thread does after its own call. */
-	if (atomic_load(&pending->touching) && adsm_call_ended(home, pending->once_seq))
+	if (atomic_load(&pending->touching) && adsm_calls_ended(home, pending->once_seq))
 		wait_for_touches(home);
 	/* A touch that has been repeated several times also gets time to run its instruction. */
 	until = atomic_load(&pending->calls_from_ns);
@@ -204,7 +205,13 @@ static bool may_coalesce(const struct call *call)
 	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
 		copies |= atomic_load(&pending->async_seq[q]) != 0;
 	return call->coalesce && !call->bound.named && !home->n_undetected && !copies && !adsm_observes(~0u) &&
-		adsm_call_ended(home, pending->own_seq);
+		adsm_calls_ended(home, pending->own_seq);
+}
+
+/* An unnamed call may use any object, and a task needs the processors for its workers. */
+static bool runs_alone(const struct call *call)
+{
+	return !call->bound.named || (adsm_bound_is_own(&call->bound) && call->bound.kernel->info->task);
 }
 
 /*
@@ -214,25 +221,33 @@ static bool may_coalesce(const struct call *call)
 static void note_call(struct call *call, struct adsm_device_event event, bool coalesces)
 {
 	struct adsm_home *home = call->bound.home;
+	struct adsm_pending *pending = adsm_pending_of(home);
 	uint64_t seq = home->last_seq;
 
 	if (event.seq || coalesces) {
 		seq = ++home->last_seq;
 		*adsm_pending_call(home, seq) = (struct adsm_call){
-			.seq = seq, .kernel = name_of(call), .thread = call->bound.kernel ? adsm_calls.id : 0,
+			.seq = seq, .lane = call->lane, .kernel = name_of(call), .thread = call->bound.kernel ? adsm_calls.id : 0,
 			.caller = adsm_calls.caller, .event = event, .given_ns = call->given_ns
 		};
 	}
 	if (call->bound.n_onces)
-		adsm_pending_of(home)->once_seq = seq;
-	adsm_release_take(&call->bound, seq);
+		pending->once_seq = seq;
+	pending->lane_seq[call->lane] = seq;
+	pending->lanes |= 1u << call->lane;
+	if (runs_alone(call))
+		pending->alone_seq = seq;
+	adsm_release_take(&call->bound, call->lane, seq);
 	if (coalesces)
 		adsm_coalesced_begin(home, call->queue, seq);
 	/* adsmSync() of this thread does not wait for the program's own commands. */
 	if (!call->bound.kernel)
 		return;
-	adsm_pending_of(home)->own_seq = seq;
+	pending->own_seq = seq;
 	adsm_calls.once[home->index] = !adsm_calls.last_seq[home->index];
+	if (adsm_calls.once[home->index])
+		adsm_calls.lanes[home->index] = 0;
+	adsm_calls.lanes[home->index] |= (uint8_t)(1u << call->lane);
 	adsm_calls.last_seq[home->index] = seq;
 	adsm_calls.newest_device = (uint64_t)home->index;
 	adsm_calls.newest_seq = seq;
@@ -267,6 +282,60 @@ static bool coalesced_too_long(struct adsm_home *home, unsigned max)
 	return is;
 }
 
+/* Is a call running, in another lane than @lane? */
+static bool runs_beside(struct adsm_home *home, unsigned lane, uint64_t seq)
+{
+	return !adsm_call_ended(home, seq) && adsm_pending_call(home, seq)->lane != lane;
+}
+
+/* A call that must end before this one begins, and that runs in another lane; 0: there is none. Lock held. */
+static uint64_t find_other(const struct call *call)
+{
+	struct adsm_home *home = call->bound.home;
+	const struct adsm_pending *pending = adsm_pending_of(home);
+
+	/* In the same lane the device keeps the order. */
+	if (!(pending->lanes & ~(1u << call->lane)))
+		return 0;
+	if (runs_beside(home, call->lane, pending->alone_seq))
+		return pending->alone_seq;
+	for (unsigned i = 0; i < home->n_lanes && runs_alone(call); i++)
+		if (runs_beside(home, call->lane, pending->lane_seq[i]))
+			return pending->lane_seq[i];
+	for (size_t u = 0; u < call->bound.n_uses; u++) {
+		const struct adsm_object *object = call->bound.uses[u].object;
+
+		if (adsm_use_is_gone(&call->bound.uses[u]))
+			continue;
+		if (runs_beside(home, call->lane, object->write_seq))
+			return object->write_seq;
+		if (adsm_bound_access(&call->bound, u) == ADSM_ACCESS_IN)
+			continue;
+		for (unsigned i = 0; i < home->n_lanes; i++)
+			if (runs_beside(home, call->lane, object->use_seq[i]))
+				return object->use_seq[i];
+	}
+	return 0;
+}
+
+/*
+ * Wait for calls of other lanes that use an object which this call may write, or that may write an object which this
+ * call uses. No other call begins meanwhile. Lock held, and given back during waits.
+ */
+static int wait_for_others(const struct call *call, struct adsm_sigset *old)
+{
+	struct adsm_home *home = call->bound.home;
+	uint64_t seq;
+	int error = 0;
+
+	while (!error && (seq = find_other(call))) {
+		adsm_home_unlock(home, old);
+		error = adsm_wait_call(home, seq);
+		adsm_home_lock(home, old);
+	}
+	return error;
+}
+
 /* Only one call of a device at a time is in this function. This gives the order of calls. */
 static int enter_call(struct call *call)
 {
@@ -286,7 +355,7 @@ static int enter_call(struct call *call)
 	if (!error && call->bound.kernel)
 		error = adsm_kernel_entry(call->bound.kernel, home, &((struct kernel_start *)call->start_arg)->entry);
 	if (!error && home->last_seq >= max)
-		error = adsm_wait_call(home, home->last_seq - max + 1);
+		error = adsm_wait_calls_to(home, home->last_seq - max + 1);
 	if (!error)
 		error = adsm_wait_copies(home);
 	if (error)
@@ -295,6 +364,8 @@ static int enter_call(struct call *call)
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	error = adsm_bind_objects(&call->bound);
+	if (!error)
+		error = wait_for_others(call, &old);
 	if (!error)
 		error = adsm_release(&call->bound, &old);
 	if (!error)
@@ -350,6 +421,7 @@ int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *use
 
 	adsm_io_look_back(ADSM_STACK());
 	error = adsm_bind_uses(&call.bound, home, uses, n);
+	call.lane = 0;
 	call.where = NULL;
 	call.queue = queue;
 	call.coalesce = coalesce;
@@ -386,6 +458,10 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	call.bound.launch = &launch;
 	launch.args = call.bound.args;
 	start.home = call.bound.home;
+	/* What waits for the program, or for other kernels, has one order. */
+	if (!error && !call.bound.n_onces && !kernel->info->services && !kernel->info->task)
+		launch.lane = adsm_queue_lane(call.bound.home);
+	call.lane = launch.lane;
 	call.where = where;
 	call.queue = NULL;
 	call.coalesce = false;

@@ -18,6 +18,7 @@ struct adsm_calls {
 	uint64_t event_seq[ADSM_MAX_DEVICES];	/* the last one's event */
 	uint8_t event_queue[ADSM_MAX_DEVICES];
 	bool once[ADSM_MAX_DEVICES];		/* the call is the only one */
+	uint8_t lanes[ADSM_MAX_DEVICES];	/* of all these calls, by bits */
 };
 
 extern _Thread_local struct adsm_calls adsm_calls;

@@ -47,7 +47,7 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 	int error = 0;
 
 	for (;;) {
-		uint64_t seq = adsm_object_use_seq(object), written = source ? adsm_object_write_seq(source) : 0;
+		uint64_t seq = adsm_object_user(object);
 		bool busy = home->gate || object->blocks.n_sending;
 
 		if (!object->live || object->freeing || object->generation != generation ||
@@ -55,11 +55,12 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		for (uint32_t b = first; b < first + n && !busy; b++)
 			busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;
-		seq = seq > written ? seq : written;
+		if (!seq && source)
+			seq = adsm_object_writer(source);
 		if (busy) {
 			if (!adsm_send_queued(home))
 				adsm_home_wait(home);
-		} else if (!adsm_call_ended(home, seq)) {
+		} else if (seq) {
 			error = adsm_wait_unlocked(home, seq, old);
 			if (error)
 				return error;

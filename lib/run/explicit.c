@@ -17,12 +17,11 @@
 #include "run/pending.h"
 #include "run/wait.h"
 
-/* Find a range of device-only memory and wait for every call that uses it. No lock is held on return. */
-static int device_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset)
+/* Find a range of device-only memory. *@ret_seq is a call that uses it, or 0. No lock is held on return. */
+static int find_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset, uint64_t *ret_seq)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(p, &old);
-	uint64_t seq;
 	bool inside;
 
 	if (!object)
@@ -30,12 +29,26 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 	*ret_offset = (uintptr_t)p - object->start;
 	inside = object->device_only && !object->freeing && *ret_offset <= object->size &&
 		size <= object->size - *ret_offset;
-	seq = adsm_object_use_seq(object);
+	*ret_seq = adsm_object_user(object);
+	*ret_object = object;
 	adsm_home_unlock(object->home, &old);
 	if (!inside)
 		return adsm_fail(-EINVAL, "%zu bytes at %p are not inside one device-only allocation", size, p);
-	*ret_object = object;
-	return adsm_wait_call(object->home, seq);
+	return 0;
+}
+
+/* The same, and wait for every call that uses the range. */
+static int device_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset)
+{
+	uint64_t seq;
+	int error;
+
+	do {
+		error = find_range(p, size, ret_object, ret_offset, &seq);
+		if (!error)
+			error = adsm_wait_call((*ret_object)->home, seq);
+	} while (!error && seq);
+	return error;
 }
 
 /* Wait for the last asynchronous copy of a queue. The copy's own error is reported by adsmEventWait(). */

@@ -152,10 +152,10 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	for (uint32_t b = first; b < end; b++) {
 		/* If both sides share the memory, input during a call
 		 * cannot be corrected afterwards, so it waits for the call. */
-		uint64_t seq = home->device->caps.unified ? adsm_object_use_seq(object) : 0;
+		uint64_t seq = home->device->caps.unified ? adsm_object_user(object) : 0;
 		bool busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;
 
-		if (!busy && adsm_call_ended(home, seq))
+		if (!busy && !seq)
 			continue;
 		if (busy)
 			adsm_home_wait(home);

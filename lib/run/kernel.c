@@ -451,8 +451,10 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 	adsm_home_lock(home, &old);
 	if (object->live && object->start == start) {
 		/* Unnamed calls up to here may use the object. From here on only calls of the assigned kernels may. */
-		object->use_seq = adsm_object_use_seq(object);
-		object->write_seq = adsm_object_write_seq(object);
+		const uint64_t unnamed = adsm_object_unnamed(object);
+
+		object->use_seq[0] = unnamed > object->use_seq[0] ? unnamed : object->use_seq[0];
+		object->write_seq = unnamed > object->write_seq ? unnamed : object->write_seq;
 		if (home->unknown_seq > object->born_seq && home->unknown_seq > object->stored_seq)
 			object->stored_seq = home->unknown_seq;
 		object->assigned = kernel;

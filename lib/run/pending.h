@@ -4,7 +4,7 @@
 
 #include "core/home.h"
 
-#define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
+#define ADSM_PENDING_MAX ADSM_ENDED_AHEAD	/* calls of one device that may be outstanding */
 #define ADSM_OUTCOMES 1024		/* calls of one device whose end the library remembers */
 #define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
@@ -12,6 +12,7 @@ struct adsm_caller;
 
 struct adsm_call {			/* a call that was launched and is not known to have ended */
 	uint64_t seq;
+	unsigned lane;			/* calls of one lane end in order */
 	const char *kernel;		/* "" for the program's own commands */
 	/* the thread whose sync reports how the call ended; 0: none (the program's own commands) */
 	uint64_t thread;
@@ -41,7 +42,10 @@ struct adsm_coalesced {
 struct adsm_pending {
 	struct adsm_call calls[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
 	struct adsm_outcome outcomes[ADSM_OUTCOMES];	/* seq % ADSM_OUTCOMES */
+	uint64_t lane_seq[ADSM_LANES_MAX];	/* the last call of each lane */
+	unsigned lanes;			/* the lanes that have had a call, by bits */
 	struct adsm_coalesced coalesced;
+	uint64_t alone_seq;		/* the last call that runs alone: an unnamed one, or a task */
 	uint64_t own_seq;		/* the last call of a kernel that the library launched */
 	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
 	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copy on each queue; 0: none */

@@ -105,6 +105,11 @@ static int wait_for(struct adsm_home *home, unsigned copies, uint64_t seq)
 	return error ? adsm_fail(error, "cannot wait for an asynchronous copy of device %d", home->index) : 0;
 }
 
+unsigned adsm_queue_lane(const struct adsm_home *home)
+{
+	return mine.queue && home->n_lanes > 1 ? 1 + (unsigned)(mine.queue - queues) % (home->n_lanes - 1) : 0;
+}
+
 int adsm_queue_enter(const struct adsm_home *home)
 {
 	adsmQueue *queue = mine.queue ? mine.queue : &first;
@@ -114,12 +119,13 @@ int adsm_queue_enter(const struct adsm_home *home)
 		return adsm_fail(-EINVAL, "the queue of this thread, %p, was destroyed", (void *)queue);
 	if (atomic_load(&queue->epoch) != adsm_life.epoch)
 		return 0;
-	/* A call waits for earlier calls and copies of its own device in any case. */
 	for (int i = 0; i < adsm_n_homes && !error; i++)
-		for (unsigned q = 0; q < ADSM_N_QUEUES && !error && &adsm_homes[i] != home; q++) {
+		for (unsigned q = 0; q < ADSM_N_QUEUES && !error; q++) {
 			uint64_t seq = atomic_load(&queue->seq[i][q]);
 
-			error = seq ? wait_for(&adsm_homes[i], q, seq) : 0;
+			/* A call waits for all copies of its own device, and in a single lane for all calls. */
+			if (seq && (&adsm_homes[i] != home || (q == ADSM_QUEUE_COMPUTE && home->n_lanes > 1)))
+				error = wait_for(&adsm_homes[i], q, seq);
 		}
 	return error;
 }

@@ -2,8 +2,8 @@
 /*
  * queue.h - queues of the program: which calls have an order among themselves.
  *
- * Devices run one call at a time, so the calls of all queues are in the order of their entry, and those of one queue
- * are, too. What remains to be done are waits for operations of other devices.
+ * A queue has a lane on each device. Devices run the calls of a lane in order, and calls of several lanes at the same
+ * time (caps.max_running). Calls of queues that share a lane have an order, which their program does not need.
  */
 #pragma once
 
@@ -18,5 +18,7 @@ int adsm_queue_set(adsmQueue *queue);
 /* Later calls of the queue begin after an operation of a device has ended. @copies: one of the backend's queues for
  * copies, or ADSM_QUEUE_COMPUTE, where @seq is the number of a call. */
 int adsm_queue_await(adsmQueue *queue, const struct adsm_home *home, unsigned copies, uint64_t seq);
+/* The lane of this thread's calls on @home. */
+unsigned adsm_queue_lane(const struct adsm_home *home);
 /* Before a call on @home: wait for what the thread's queue waits for. The caller holds no lock. */
 int adsm_queue_enter(const struct adsm_home *home);

@@ -142,7 +142,7 @@ void adsm_release_undo(struct adsm_home *home)
 {
 	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
 	     object = object->open_next)
-		if (!object->blocks.detects && adsm_call_ended(home, adsm_object_use_seq(object)))
+		if (!object->blocks.detects && !adsm_object_user(object))
 			adsm_blocks_may_be_written(&object->blocks, 0, object->blocks.n);
 }
 
@@ -161,7 +161,7 @@ static void take_object(const struct adsm_bound *bound, struct adsm_object *obje
 	adsm_object_called(object, event);
 }
 
-void adsm_release_take(struct adsm_bound *bound, uint64_t seq)
+void adsm_release_take(struct adsm_bound *bound, unsigned lane, uint64_t seq)
 {
 	struct adsm_home *home = bound->home;
 
@@ -171,7 +171,7 @@ void adsm_release_take(struct adsm_bound *bound, uint64_t seq)
 
 		if (adsm_use_is_gone(&bound->uses[i]))
 			continue;
-		object->use_seq = seq;
+		object->use_seq[lane] = seq;
 		if (access != ADSM_ACCESS_IN)
 			object->write_seq = seq;
 		if (bound->uses[i].access != ADSM_ACCESS_IN)

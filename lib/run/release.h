@@ -10,8 +10,8 @@
  * lock, which may be given back to wait for a call.
  */
 int adsm_release(struct adsm_bound *bound, struct adsm_sigset *old);
-/* Call @seq has started: the states of its objects change, so that the device has the current bytes. */
-void adsm_release_take(struct adsm_bound *bound, uint64_t seq);
+/* Call @seq of @lane has started: the states of its objects change, so that the device has the current bytes. */
+void adsm_release_take(struct adsm_bound *bound, unsigned lane, uint64_t seq);
 /*
  * The call did not start. Objects whose accesses are not detected count as written by the CPU again, because the
  * program may write them before it repeats the call.

@@ -24,10 +24,10 @@ static int acquire(struct adsm_home *home, uint64_t only)
 	int error = 0;
 
 	while (object) {
-		bool ended = adsm_call_ended(home, adsm_object_use_seq(object));
+		bool ended = !adsm_object_user(object);
 		bool detects = object->blocks.detects;
 
-		if (only && (detects || adsm_object_use_seq(object) != only)) {
+		if (only && (detects || adsm_object_last_use(object) != only)) {
 			object = object->open_next;
 			continue;
 		}
@@ -81,6 +81,14 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 				 adsm_error_string(error)) : 0;
 }
 
+/* Wait for this thread's calls, whose last one is @seq. In a single lane they end in order. */
+static int wait_for_all(struct adsm_home *home, uint64_t seq)
+{
+	const unsigned lanes = adsm_calls.lanes[home->index];
+
+	return lanes & (lanes - 1) ? adsm_wait_calls_to(home, seq) : adsm_wait_call(home, seq);
+}
+
 static int fetch_error(const struct adsm_home *home, int error)
 {
 	return error ? adsm_fail(error, "an object could not be fetched from device %d: %s", home->index,
@@ -102,7 +110,7 @@ static int sync_home(struct adsm_home *home)
 		/* The usual case, one call without an error, needs no lock and no system call. */
 		int status = 0;
 
-		error = one ? wait_for_one(home, &status) : adsm_wait_call(home, seq);
+		error = one ? wait_for_one(home, &status) : wait_for_all(home, seq);
 		if (error)
 			return error;
 		if (one && !status) {
@@ -114,7 +122,7 @@ static int sync_home(struct adsm_home *home)
 				return 0;
 			}
 		}
-		error = adsm_wait_call(home, seq);	/* its end is noted, or will be soon */
+		error = wait_for_all(home, seq);	/* their end is noted, or will be soon */
 		if (error)
 			return error;
 	}

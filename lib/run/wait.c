@@ -18,7 +18,7 @@
 
 _Thread_local struct adsm_home *adsm_touching;	/* adsm_pending.touching counts these threads */
 
-/* Note that a call has ended with @status. Calls end in order. Lock held. */
+/* Note that a call has ended with @status. Calls of a lane end in order. Lock held. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
 {
 	struct adsm_span span = { 0 };
@@ -27,8 +27,10 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 		if (call->thread)	/* otherwise the program asks its driver */
 			adsm_caller_failed(call->caller, call->thread, home->index, status);
 		/* Not if the call failed because it waited for a unit that another, lost device was to set. */
-		if (status == -ENODEV && !home->lost_seq && home->device->backend->status(home->device))
-			home->lost_seq = call->seq;
+		if (status == -ENODEV && home->device->backend->status(home->device)) {
+			home->lost_seq = home->lost_seq ? home->lost_seq : call->seq;
+			home->lost[call->seq / 64 % (ADSM_ENDED_AHEAD / 64)] |= UINT64_C(1) << call->seq % 64;
+		}
 	} else if (!home->device->backend->event_times(home->device, call->event, &span)) {
 		adsm_note_kernel(home, &(struct adsm_kernel_run){
 			.seq = call->seq, .kernel = call->kernel, .event = call->event, .given_ns = call->given_ns,
@@ -42,18 +44,22 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 
 void adsm_retire(struct adsm_home *home)
 {
+	unsigned run = ~0u;	/* lanes where no call is known to run */
+
 	/* If the backend may not be asked in a fault, the watcher asks it when a thread waits. */
 	if (adsm_in_fault && home->has_service)
 		return;
-	while (adsm_ended_next(&home->ended) <= home->last_seq) {
-		const struct adsm_call *call = adsm_pending_call(home, adsm_ended_next(&home->ended));
+	for (uint64_t seq = adsm_ended_next(&home->ended); seq <= home->last_seq && run; seq++) {
+		const struct adsm_call *call = adsm_pending_call(home, seq);
 		int status = call->failed;
 
-		if (!status && !call->event.seq)
-			break;
-		if (!status && home->device->backend->event_query(home->device, call->event, &status) <= 0)
-			break;
-		finish(home, call, status);
+		if (!(run >> call->lane & 1) || adsm_call_ended(home, seq))
+			continue;
+		if (!status && (!call->event.seq ||
+				home->device->backend->event_query(home->device, call->event, &status) <= 0))
+			run = home->n_lanes > 1 ? run & ~(1u << call->lane) : 0;
+		else
+			finish(home, call, status);
 	}
 }
 
@@ -89,6 +95,16 @@ static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns,
 	atomic_fetch_sub(&home->n_waiting, 1);
 }
 
+/* The first call of the lane that is not known to have ended; there is one. Lock held. */
+static const struct adsm_call *first_of(struct adsm_home *home, unsigned lane)
+{
+	uint64_t seq = adsm_ended_next(&home->ended);
+
+	while (seq < home->last_seq && (adsm_pending_call(home, seq)->lane != lane || adsm_call_ended(home, seq)))
+		seq++;
+	return adsm_pending_call(home, seq);
+}
+
 /* Sleep until call @seq has ended, a signal handler has run, or waiting has failed. No lock held. */
 static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_done)
 {
@@ -118,11 +134,11 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 		return error;
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	if (adsm_ended_next(&home->ended) == seq)
+	if (!adsm_call_ended(home, seq) && first_of(home, call.lane)->seq == seq)
 		finish(home, &call, status);
 	*ret_done = adsm_call_ended(home, seq);
 	if (!*ret_done)
-		call = *adsm_pending_call(home, adsm_ended_next(&home->ended));
+		call = *first_of(home, call.lane);
 	adsm_home_unlock(home, &old);
 	/* An earlier call may have got its event after this one (coalesced.h), and may end later. */
 	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
@@ -160,14 +176,14 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 	return wait_call(home, seq, true, false);
 }
 
-bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
+bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
 {
-	bool done = adsm_call_ended(home, seq);
 	uint64_t now;
+	bool done;
 
-	while (!done && (now = adsm_os_now_ns()) < until_ns)
-		wait_told(home, seq, until_ns - now, &done);
-	return done;
+	while (!adsm_calls_ended(home, seq) && (now = adsm_os_now_ns()) < until_ns)
+		wait_told(home, adsm_ended_next(&home->ended), until_ns - now, &done);
+	return adsm_calls_ended(home, seq);
 }
 
 int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event, int *ret_status)
@@ -180,6 +196,15 @@ int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event
 	return error;
 }
 
+int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq)
+{
+	int error = 0;
+
+	while (!error && !adsm_calls_ended(home, seq))
+		error = adsm_wait_call(home, adsm_ended_next(&home->ended));
+	return error;
+}
+
 int adsm_wait_calls(struct adsm_home *home)
 {
 	struct adsm_sigset old;
@@ -188,7 +213,7 @@ int adsm_wait_calls(struct adsm_home *home)
 	adsm_home_lock(home, &old);
 	seq = home->last_seq;
 	adsm_home_unlock(home, &old);
-	return adsm_wait_call(home, seq);
+	return adsm_wait_calls_to(home, seq);
 }
 
 void adsm_quiesce(void)

@@ -8,10 +8,12 @@
 void adsm_retire(struct adsm_home *home);
 /* The same for all devices. The caller holds no lock. Counters are then up to date, even if no thread has waited. */
 void adsm_retire_all(void);
-/* Wait until the calls up to @seq have ended, with or without an error. Negative: waiting failed. */
+/* Wait until call @seq has ended, with or without an error. Negative: waiting failed. */
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
+/* The same for all calls up to @seq. */
+int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend. Returns true if the calls have ended. */
-bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
+bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
 /* Wait for an event of a device, also while signal handlers run. */
 int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event, int *ret_status);
 /* Wait until all calls of a device have ended that have begun by now; of every device, before a module is unloaded. */

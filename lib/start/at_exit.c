@@ -129,7 +129,7 @@ static void wait_for_calls(struct adsm_home *home, uint64_t until)
 		return;
 	seq = home->last_seq;
 	adsm_home_unlock(home, &old);
-	if (!adsm_wait_call_until(home, seq, until))
+	if (!adsm_wait_calls_until(home, seq, until))
 		adsm_info("exit(): device %d still runs a call: the library does not fetch the objects that the call "
 			  "may write", home->index);
 }

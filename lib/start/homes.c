@@ -67,6 +67,8 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 	adsm_mutex_init(&home->call_mutex, ADSM_RANK_CALL);
 	home->index = adsm_n_homes;
 	home->device = device;
+	home->n_lanes = device->caps.max_running > ADSM_LANES_MAX ? ADSM_LANES_MAX :
+		device->caps.max_running ? device->caps.max_running : 1;
 	adsm_pending_init(home);
 	adsm_policies_init(&home->policies);
 	error = adsm_service_start(home);

@@ -264,7 +264,7 @@ static inline void sync_all(void)
 	for (int i = 0; i < 2; i++) {
 		run_jobs(i, n_jobs[i]);
 		CHECK(!adsm_driver_sync(&adsm_homes[i]));
-		CHECK(!adsm_wait_call(&adsm_homes[i], adsm_homes[i].last_seq));
+		CHECK(!adsm_wait_calls(&adsm_homes[i]));
 	}
 }
 
