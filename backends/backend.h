@@ -156,7 +156,8 @@ struct adsm_launch {
 	const char *name;		/* the kernel's name, for messages */
 	uint32_t grid[3], block[3];	/* no component is 0 */
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
-	/* less than caps.max_running, or 0. Launches of one lane run in order; launches of other lanes may run meanwhile */
+	/* Less than caps.max_running, or 0. Launches of one lane run in order. Launches of other lanes may run
+	 * meanwhile. */
 	unsigned lane;
 	bool counted;			/* the library will ask for the costs of the launch: struct adsm_cost_ops */
 	bool traced;			/* and for the times of its moves: of_moves(). Implies counted */
@@ -397,8 +398,8 @@ struct adsm_backend {
 	/* Return the number of parameters, and describe the first @max of them. If a property is not known, kind is
 	 * ADSM_ARG_NONE, and size is 0. */
 	int (*kernel_params)(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
-	/* Launch a kernel on ADSM_QUEUE_COMPUTE. Launches of different lanes may end in any order. The function does not block while fewer than caps.max_pending launches
-	 * are outstanding. */
+	/* Launch a kernel on ADSM_QUEUE_COMPUTE. Launches of different lanes may end in any order. The function does
+	 * not block while fewer than caps.max_pending launches are outstanding. */
 	int (*launch)(struct adsm_entry *entry, const struct adsm_launch *launch,
 		      struct adsm_device_event *ret_event);
 

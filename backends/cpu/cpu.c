@@ -54,6 +54,7 @@ static void describe(struct adsm_process_device *process, int index)
 		.memory_size = adsm_cpu_options.memory_size,
 		.compute_units = adsm_cpu_options.threads ? adsm_cpu_options.threads : adsm_os_n_cpus(),
 		.max_pending = ADSM_PROCESS_SLOTS,
+		.max_running = ADSM_PROCESS_LANES,
 		.max_workers = adsm_backend_options.task_workers,
 		.workers_option = "ADSM_TASK_WORKERS",
 		.max_arg_bytes = ADSM_PROCESS_MAX_ARG_BYTES,

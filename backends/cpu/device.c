@@ -4,7 +4,8 @@
  * threads, grid block by grid block.
  *
  * The main thread answers the library's requests. It ends the process when the application has ended, even in the
- * middle of a kernel. One thread takes launches in order, and runs them together with the threads of the pool.
+ * middle of a kernel. One thread for each lane takes launches in order, and runs them together with the threads of the
+ * pool.
  */
 #include "base/os.h"
 #include "process/device/crash.h"
@@ -30,7 +31,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		adsm_guard_start((void *)(shared->extra + hello->extra - adsm_live_bytes(hello->size)), p, hello->size);
 	adsm_device_once_start(memory_fd, hello->base, shared);
 	adsm_handler_start(shared);
-	return ret ? ret : adsm_serve_launches(shared, hello->n_threads);
+	return ret ? ret : adsm_serve_launches(shared, hello->n_threads, ADSM_PROCESS_LANES);
 }
 
 int main(void)

@@ -90,7 +90,7 @@ bool adsm_process_part_name(struct adsm_device *device, unsigned i, char ret_nam
 static void find_hot(struct adsm_device *device, const char *kernel, struct adsm_task_hot ret_hot[ADSM_TASK_HOT])
 {
 	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;
-	const uint64_t done = atomic_load(&shared->queue.done);
+	const uint64_t done = atomic_load(&((struct adsm_process_device *)device)->launched);
 
 	memset(ret_hot, 0, ADSM_TASK_HOT * sizeof(*ret_hot));
 	for (uint64_t seq = done; seq && done - seq < ADSM_PROCESS_SLOTS; seq--) {

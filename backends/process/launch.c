@@ -10,15 +10,31 @@
 
 #define SPIN_NS 10000			/* how long to spin for the end of a short kernel before sleeping */
 
-static struct adsm_process_queue *find_queue(struct adsm_process_device *device, struct adsm_device_event event)
+/*
+ * The queue of an event, and the number there: 0 if the slot of the launch has a later one, because then the launch is
+ * over. NULL: no operation has that number.
+ */
+static struct adsm_process_queue *find_queue(struct adsm_process_device *device, struct adsm_device_event event,
+					     uint64_t *ret_seq)
 {
+	struct adsm_process_slot *slot = &device->shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
 	struct adsm_process_queue *queue;
 
-	if (event.queue >= ADSM_N_QUEUES)
+	*ret_seq = event.seq;
+	if (event.queue >= ADSM_N_QUEUES || !event.seq)
 		return NULL;
-	queue = event.queue == ADSM_QUEUE_COMPUTE ? &device->shared->queue :
-		&device->copies[event.queue - ADSM_QUEUE_TO_DEVICE].queue;
-	return event.seq && event.seq <= atomic_load(&queue->submitted) ? queue : NULL;
+	if (event.queue != ADSM_QUEUE_COMPUTE) {
+		queue = &device->copies[event.queue - ADSM_QUEUE_TO_DEVICE].queue;
+		return event.seq <= atomic_load(&queue->submitted) ? queue : NULL;
+	}
+	if (event.seq > atomic_load(&device->launched))
+		return NULL;
+	queue = adsm_process_lane(device->shared, atomic_load(&slot->lane));
+	*ret_seq = atomic_load(&slot->lane_seq);
+	/* Check after reading: the slot may have been reused for another launch meanwhile. */
+	if (atomic_load(&slot->launch) != event.seq)
+		*ret_seq = 0;
+	return queue;
 }
 
 /* The status of a completed launch. A failure is logged once. */
@@ -29,8 +45,8 @@ static int status_of(struct adsm_process_device *device, uint64_t seq)
 	const int status = shared->slots[i].status;
 	uint64_t logged = atomic_load(&device->logged);
 
-	/* Check after reading: the slot may have been reused for another launch meanwhile. */
-	if (!status || atomic_load(&shared->queue.submitted) - seq >= ADSM_PROCESS_SLOTS)
+	/* Check after reading, as above. */
+	if (!status || atomic_load(&shared->slots[i].launch) != seq)
 		return 0;
 	while (logged < seq && !atomic_compare_exchange_weak(&device->logged, &logged, seq))
 		;
@@ -52,7 +68,8 @@ static void log_open(struct adsm_process_device *device)
 int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
-	struct adsm_process_queue *queue = find_queue(device, event);
+	uint64_t seq;
+	struct adsm_process_queue *queue = find_queue(device, event, &seq);
 	/* Read before the number: a launch that completed before the device was lost counts as completed. */
 	bool lost = event.queue == ADSM_QUEUE_COMPUTE && atomic_load(&device->lost);
 
@@ -60,7 +77,7 @@ int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event 
 		return -EINVAL;
 	if (atomic_load(&device->live.shared->is_open))
 		log_open(device);
-	if (atomic_load(&queue->done) >= event.seq)
+	if (atomic_load(&queue->done) >= seq)
 		*ret_status = event.queue == ADSM_QUEUE_COMPUTE ? status_of(device, event.seq) : 0;
 	else if (lost)
 		*ret_status = -ENODEV;
@@ -73,13 +90,14 @@ int adsm_process_event_wait(struct adsm_device *base, struct adsm_device_event e
 {
 	static const _Atomic uint32_t never;
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
-	struct adsm_process_queue *queue = find_queue(device, event);
+	uint64_t seq;
+	struct adsm_process_queue *queue = find_queue(device, event, &seq);
 	bool compute = event.queue == ADSM_QUEUE_COMPUTE;
 	int ret;
 
 	if (!queue)
 		return -EINVAL;
-	ret = adsm_process_queue_wait(queue, event.seq, compute ? &device->lost : &never, SPIN_NS, compute);
+	ret = adsm_process_queue_wait(queue, seq, compute ? &device->lost : &never, SPIN_NS, compute);
 	if (ret)
 		return ret;
 	atomic_load(&device->served);
@@ -89,13 +107,17 @@ int adsm_process_event_wait(struct adsm_device *base, struct adsm_device_event e
 
 int adsm_process_event_times(struct adsm_device *base, struct adsm_device_event event, struct adsm_span *ret_span)
 {
-	struct adsm_process_shared *shared = ((struct adsm_process_device *)base)->shared;
-	struct adsm_process_slot *slot = &shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
-	struct adsm_span span = { slot->start_ns, slot->end_ns - slot->start_ns };
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
+	struct adsm_process_slot *slot = &device->shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
+	uint64_t seq;
+	struct adsm_process_queue *queue = find_queue(device, event, &seq);
+	struct adsm_span span;
 
-	/* Check after reading: the slot may have been reused for another launch meanwhile. */
-	if (event.queue != ADSM_QUEUE_COMPUTE || !event.seq || atomic_load(&shared->queue.done) < event.seq ||
-	    atomic_load(&shared->queue.submitted) - event.seq >= ADSM_PROCESS_SLOTS)
+	if (!queue || !seq || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < seq)
+		return -EINVAL;
+	span = (struct adsm_span){ slot->start_ns, slot->end_ns - slot->start_ns };
+	/* Check after reading, as above. */
+	if (atomic_load(&slot->launch) != event.seq)
 		return -EINVAL;
 	*ret_span = span;
 	return 0;
@@ -191,33 +213,56 @@ static void copy_args(struct adsm_process_shared *shared, uint64_t i, const stru
 	}
 }
 
+/* Wait until the slot of the next launch is free, and take the lock. */
+static int begin_launch(struct adsm_process_device *device)
+{
+	for (;;) {
+		struct adsm_device_event oldest = { .queue = ADSM_QUEUE_COMPUTE };
+		int ret = adsm_process_status(&device->base), status;
+
+		if (ret)
+			return ret;
+		adsm_mutex_lock(&device->launch_lock);
+		oldest.seq = atomic_load(&device->launched) + 1;
+		if (oldest.seq <= ADSM_PROCESS_SLOTS)
+			return 0;
+		oldest.seq -= ADSM_PROCESS_SLOTS;
+		if (adsm_process_event_query(&device->base, oldest, &status) == 1)
+			return 0;
+		adsm_mutex_unlock(&device->launch_lock);
+		adsm_process_event_wait(&device->base, oldest, &status);
+	}
+}
+
 int adsm_process_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 			struct adsm_device_event *ret_event)
 {
 	struct adsm_process_entry *entry = (struct adsm_process_entry *)base;
 	struct adsm_process_device *device = (struct adsm_process_device *)base->code->device;
-	struct adsm_process_queue *queue = &device->shared->queue;
+	const uint32_t lane = launch->lane < device->base.caps.max_running ? launch->lane : 0;
+	struct adsm_process_queue *queue = adsm_process_lane(device->shared, lane);
 	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
-	uint64_t given;
+	struct adsm_process_slot *slot;
 	int ret, status;
+	uint64_t seq;
 
 	ret = check_launch(launch);
+	if (!ret)
+		ret = begin_launch(device);
 	if (ret)
 		return ret;
-	for (;;) {
-		ret = adsm_process_status(&device->base);
-		if (ret)
-			return ret;
-		adsm_mutex_lock(&device->launch_lock);
-		given = atomic_load(&queue->submitted);
-		if (given - atomic_load(&queue->done) < ADSM_PROCESS_SLOTS)
-			break;
-		adsm_mutex_unlock(&device->launch_lock);
-		adsm_process_queue_wait(queue, given - ADSM_PROCESS_SLOTS + 1, &device->lost, SPIN_NS, true);
-	}
-	describe_launch(&device->shared->slots[given % ADSM_PROCESS_SLOTS], entry, launch);
-	copy_args(device->shared, given % ADSM_PROCESS_SLOTS, launch, device->kind->pointers);
-	event.seq = adsm_process_queue_submit(queue, true);
+	event.seq = atomic_load(&device->launched) + 1;
+	seq = atomic_load(&queue->submitted) + 1;
+	slot = &device->shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
+	atomic_store(&slot->launch, event.seq);
+	atomic_store(&slot->lane, lane);
+	atomic_store(&slot->lane_seq, seq);
+	describe_launch(slot, entry, launch);
+	copy_args(device->shared, (event.seq - 1) % ADSM_PROCESS_SLOTS, launch, device->kind->pointers);
+	atomic_store(&device->shared->order[lane][(seq - 1) % ADSM_PROCESS_SLOTS],
+		     (uint32_t)((event.seq - 1) % ADSM_PROCESS_SLOTS));
+	atomic_store(&device->launched, event.seq);
+	adsm_process_queue_submit(queue, true);
 	adsm_mutex_unlock(&device->launch_lock);
 	if (ret_event) {
 		*ret_event = event;

@@ -175,9 +175,12 @@ void adsm_process_module_unload(struct adsm_code *base)
 		return;
 	device = (struct adsm_process_device *)base->device;
 	/* Kernels of the module may still run: wait for them. */
-	while (adsm_process_queue_wait(&device->shared->queue, atomic_load(&device->shared->queue.submitted),
-				   &device->lost, 0, true))
-		;
+	for (uint32_t lane = 0; lane < ADSM_PROCESS_LANES; lane++) {
+		struct adsm_process_queue *queue = adsm_process_lane(device->shared, lane);
+
+		while (adsm_process_queue_wait(queue, atomic_load(&queue->submitted), &device->lost, 0, true))
+			;
+	}
 	if (!code->info)
 		unload(device, code);
 	for (struct adsm_process_part *part = code->parts; part; part = next_part) {

@@ -303,15 +303,32 @@ static void describe_crash(struct adsm_process_device *device, const char *kerne
 		    crash->place, crash->why, block, how);
 }
 
+/* The name of a kernel that was running, or, if the device recorded its launch, of the one that crashed; "": none. */
+static const char *find_kernel(struct adsm_process_shared *shared, bool *ret_busy)
+{
+	const uint64_t launch = shared->crash.launch;
+	const char *kernel = "";
+
+	*ret_busy = false;
+	for (uint32_t lane = 0; lane < ADSM_PROCESS_LANES && !*ret_busy; lane++) {
+		struct adsm_process_queue *queue = adsm_process_lane(shared, lane);
+		const uint64_t done = atomic_load(&queue->done);
+
+		*ret_busy = done < atomic_load(&queue->submitted);
+		if (*ret_busy)
+			kernel = shared->slots[adsm_process_slot_of(shared, lane, done + 1)].name;
+	}
+	return launch ? shared->slots[(launch - 1) % ADSM_PROCESS_SLOTS].name : kernel;
+}
+
 /* Write lost_text: all that is known of the end of the process. */
 static void describe_loss(struct adsm_process_device *device)
 {
 	struct adsm_process_shared *shared = device->shared;
-	const uint64_t done = atomic_load(&shared->queue.done);
-	const char *kernel = shared->slots[done % ADSM_PROCESS_SLOTS].name, *said = adsm_process_said_end(shared);
+	bool busy;
+	const char *kernel = find_kernel(shared, &busy), *said = adsm_process_said_end(shared);
 	const struct adsm_process_crash *crash = &shared->crash;
 	const uint32_t number = atomic_load(&crash->signal);
-	bool busy = done < atomic_load(&shared->queue.submitted);
 	char how[ADSM_PROCESS_TEXT];
 	int n;
 
@@ -377,7 +394,8 @@ static void watch(void *arg)
 		describe_loss(device);
 	adsm_error("%s", device->lost_text);
 	atomic_store(&device->base.lost, device->lost_text);
-	adsm_process_queue_lose(&device->shared->queue, &device->lost);
+	for (uint32_t lane = 0; lane < ADSM_PROCESS_LANES; lane++)
+		adsm_process_queue_lose(adsm_process_lane(device->shared, lane), &device->lost);
 	if (device->when_lost)
 		device->when_lost();
 }

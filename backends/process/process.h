@@ -84,6 +84,7 @@ struct adsm_process_device {
 	struct adsm_process_code *codes;	/* loaded modules; protected by request_lock */
 	struct adsm_mutex request_lock;	/* held for one request and its reply */
 	struct adsm_mutex launch_lock;	/* held by a thread that writes a slot */
+	_Atomic uint64_t launched;	/* the number of the last launch */
 	struct adsm_thread monitor;
 	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module needs it */
 	/* Commands it has served; reading it after the end of a launch makes the writes of services visible. */

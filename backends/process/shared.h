@@ -13,9 +13,10 @@
 
 #include "base/os.h"
 
-#define ADSM_PROCESS_VERSION 0x6163700cu
+#define ADSM_PROCESS_VERSION 0x6163700du
 
 #define ADSM_PROCESS_SLOTS 256		/* maximum number of outstanding launches */
+#define ADSM_PROCESS_LANES 4		/* orders of launches; most devices have only the first one */
 #define ADSM_PROCESS_MAX_ARGS 512	/* variables of modules included */
 #define ADSM_PROCESS_MAX_ARG_BYTES ((size_t)1 << 20)
 #define ADSM_PROCESS_INLINE_ARGS 1024
@@ -124,6 +125,9 @@ struct adsm_task_record {		/* what the workers of a task did; recorded if the la
 };
 
 struct adsm_process_slot {			/* a launch */
+	_Atomic uint64_t launch;	/* its number; written first */
+	_Atomic uint32_t lane;
+	_Atomic uint64_t lane_seq;	/* its number in the queue of the lane */
 	char name[ADSM_PROCESS_NAME];
 	uint32_t kernel, n_args;
 	uint32_t grid[3], block[3];
@@ -151,7 +155,8 @@ struct adsm_process_pointer {		/* an argument that is a pointer to device memory
 
 struct adsm_process_crash {		/* why the device ended, written by its signal handler */
 	_Atomic uint32_t signal;	/* 0: no crash; written last */
-	uint32_t in_kernel;		/* the crash was in the launch after queue.done; else outside of kernels */
+	uint32_t in_kernel;		/* the crash was in a kernel; else outside of kernels */
+	uint64_t launch;		/* the number of its launch; 0: the one after queue.done */
 	/* Another process or the system sent the signal; else an instruction raised it. */
 	uint32_t sent;
 	/* Process and user that sent it; sender 0: a process that is not visible here. */
@@ -223,7 +228,11 @@ void adsm_process_give(struct adsm_process_room *room, uint64_t size);
 uint64_t adsm_process_left(const struct adsm_process_room *room);
 
 struct adsm_process_shared {
-	struct adsm_process_queue queue;	/* of launches: launch s uses slot (s - 1) % ADSM_PROCESS_SLOTS */
+	struct adsm_process_queue queue;	/* of launches of lane 0 */
+	struct adsm_process_queue lanes[ADSM_PROCESS_LANES - 1];	/* of the other lanes */
+	/* Launch s uses slot (s - 1) % ADSM_PROCESS_SLOTS. For each lane, the slots of its launches. If a device has
+	 * one lane, these are the slots in their order. */
+	_Atomic uint32_t order[ADSM_PROCESS_LANES][ADSM_PROCESS_SLOTS];
 	_Alignas(64) struct adsm_process_crash crash;
 	struct adsm_process_end end;
 	struct adsm_process_room room;
@@ -237,6 +246,17 @@ struct adsm_process_shared {
 	 * memory (live.h) are at their end. */
 	_Alignas(4096) uint8_t extra[];
 };
+
+static inline struct adsm_process_queue *adsm_process_lane(struct adsm_process_shared *shared, uint32_t lane)
+{
+	return lane && lane < ADSM_PROCESS_LANES ? &shared->lanes[lane - 1] : &shared->queue;
+}
+
+/* The slot of launch @seq of a lane, counted from 1. */
+static inline uint32_t adsm_process_slot_of(struct adsm_process_shared *shared, uint32_t lane, uint64_t seq)
+{
+	return atomic_load(&shared->order[lane][(seq - 1) % ADSM_PROCESS_SLOTS]) % ADSM_PROCESS_SLOTS;
+}
 
 /* Record why the device ends. Only the first report counts. A crash in a kernel is recorded in struct
  * adsm_process_crash instead. */

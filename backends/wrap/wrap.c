@@ -84,6 +84,7 @@ static int wrap_open(int index, const struct adsm_backend_config *config, struct
 	}
 	device->base = *device->inner;
 	device->base.backend = &wrap;
+	device->base.caps.max_running = 1;	/* of each queue, only the last complete operation is noted */
 	if (adsm_wrap_plan.unsafe)
 		device->base.caps.signal_safe = false;
 	if (adsm_wrap_plan.lost)

@@ -59,7 +59,8 @@ struct adsm_home {
 	struct adsm_ended ended;
 	uint64_t unnamed_seq;		/* the last unnamed call, or call that is treated as one (ADSM_PAPER=1) */
 	uint64_t unknown_seq;		/* the last call whose objects are really unknown */
-	uint64_t lost_seq;		/* the first call that is known to have ended by the loss of the device; 0: none */
+	/* the first call that was found to have ended by the loss of the device; 0: none */
+	uint64_t lost_seq;
 	/* the calls that ended by the loss: bit seq % ADSM_ENDED_AHEAD. Later calls do not exist. */
 	uint64_t lost[ADSM_ENDED_AHEAD / 64];
 	/* commands of the program may join the last one's call: no object was opened or made since; changed with the

@@ -18,7 +18,8 @@
 #include "run/wait.h"
 
 /* Find a range of device-only memory. *@ret_seq is a call that uses it, or 0. No lock is held on return. */
-static int find_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset, uint64_t *ret_seq)
+static int find_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset,
+		      uint64_t *ret_seq)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(p, &old);

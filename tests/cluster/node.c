@@ -103,7 +103,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 	}
 	ret = adsm_os_map(reserved, size, memory_fd, 0, ADSM_PROT_RW, &p);
 
-	return ret ? ret : adsm_serve_launches(shared, hello->n_threads);
+	return ret ? ret : adsm_serve_launches(shared, hello->n_threads, 1);
 }
 
 static void serve(const struct adsm_cluster_card *cards)

@@ -3,6 +3,7 @@
 #include "conform.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,6 +162,73 @@ static void waits(void)
 	CHECK_OK(adsmDeviceFree(d));
 }
 
+static pid_t process;
+
+/* The device's process, and two queues of it that overlap. */
+static void two_queues(adsmQueue **ret_one, adsmQueue **ret_other)
+{
+	process = strcmp(device_props().backend, "cpu") ? 0 : device_process();
+	if (!process)
+		skip("the device runs one call at a time");
+	*ret_one = queue();
+	*ret_other = queue();
+}
+
+/* Calls of another queue run and end while a call runs that never ends. */
+static void overlap(void)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0), *c = words(N, 0), *in = words(N, 5);
+	adsmQueue *one, *other;
+	adsmEvent endless;
+
+	two_queues(&one, &other);
+	CHECK_OK(adsmQueueSet(one));
+	CALL("late_copy", N, adsmVal(1ul << 40), adsmPtr(in), adsmPtr(a), adsmVal(N));
+	endless = event_of_last();
+	CHECK_OK(adsmQueueSet(other));
+	CALL("increment", N, adsmPtr(b), adsmVal(N));
+	CALL("increment", N, adsmPtr(b), adsmVal(N));
+	CHECK_OK(adsmEventWait(event_of_last()));
+	CHECK_EQ(b[7], 9);
+	/* Two calls read an object. The CPU reads it, too. */
+	CALL("copy", N, adsmPtr(in), adsmPtr(c), adsmVal(N));
+	CHECK_OK(adsmEventWait(event_of_last()));
+	CHECK_EQ(c[7], 12);
+	CHECK_EQ(in[7], 12);
+	b[7] = 20;
+	CHECK_OK(adsmQueueSet(NULL));
+	CALL("increment", N, adsmPtr(b), adsmVal(N));
+	CHECK_OK(adsmEventWait(event_of_last()));
+	CHECK_EQ(b[7], 21);
+	CHECK_OK(adsmFree(b));
+	CHECK_ERROR(adsmEventQuery(endless), EBUSY);
+	CHECK(!kill(process, SIGKILL));
+	CHECK_ERROR(adsmEventWait(endless), ENODEV);
+	CHECK_ERROR(adsmSync(), ENODEV);
+	/* What had ended was not lost. */
+	CHECK_EQ(c[8], 13);
+}
+
+/* A crash ends the calls of all queues. Each of them returns whose crash it was. */
+static void crash(void)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0);
+	adsmQueue *one, *other;
+	adsmEvent endless;
+
+	two_queues(&one, &other);
+	kernel("crash");
+	CHECK_OK(adsmQueueSet(one));
+	CALL("late_increment", 1, adsmVal(1ul << 40), adsmPtr(a), adsmVal(1u));
+	endless = event_of_last();
+	CHECK_OK(adsmQueueSet(other));
+	CHECK_OK(adsmCall(kernel("crash"), blocks(1), lanes(), adsmPtr(b)));
+	CHECK_ERROR(adsmEventWait(endless), ENODEV);
+	CHECK_SAYS("kernel 'crash' crashed with SIGSEGV");
+	CHECK_ERROR(adsmSync(), ENODEV);
+	CHECK_SAYS("kernel 'crash' crashed with SIGSEGV");
+}
+
 static void refused(void)
 {
 	unsigned *a = words(N, 0);
@@ -232,6 +300,8 @@ static const struct conform_case cases[] = {
 	CASE("queue-unnamed", unnamed),
 	CASE("queue-threads", threads),
 	CASE("queue-waits", waits),
+	CASE("queue-overlap", overlap),
+	CASE("queue-crash", crash),
 	CASE("queue-refused", refused),
 	CASE("queue-restarted", restarted),
 };

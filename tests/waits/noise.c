@@ -28,6 +28,7 @@ static const char *what = "";
 static _Atomic int ends;
 
 _Thread_local bool adsm_crash_in_kernel;
+_Thread_local uint64_t adsm_crash_launch;
 _Thread_local const struct adsm_kernel_block *adsm_crash_block;
 
 void adsm_crash_thread(void)

@@ -7,6 +7,7 @@
 
 _Thread_local bool adsm_crash_in_kernel;
 _Thread_local const struct adsm_kernel_block *adsm_crash_block;
+_Thread_local uint64_t adsm_crash_launch;
 
 static int n_run[3];			/* by launch */
 static _Atomic uint64_t block_ns = WAKE_NS;
@@ -20,7 +21,7 @@ void adsm_crash_thread(void)
 
 static void run_block(const struct adsm_kernel_block *block, const void *const *args)
 {
-	const struct adsm_pool_launch *launch = work.launch;
+	const struct adsm_pool_launch *launch = my_work->launch;
 
 	n_run[launch - launches]++;
 }
@@ -42,7 +43,9 @@ static void run_waiting_block(const struct adsm_kernel_block *block, const void 
 static void make_pool(unsigned threads)
 {
 	memset(n_run, 0, sizeof(n_run));
-	memset(&work, 0, sizeof(work));
+	memset(works, 0, sizeof(works));
+	atomic_init(&opened, 0);
+	n_lanes = 1;
 	memset(&begun, 0, sizeof(begun));
 	atomic_init(&second_has_begun, 0);
 	atomic_init(&n_wakes, 0);
@@ -52,7 +55,8 @@ static void make_pool(unsigned threads)
 							 .block = { .grid = { 2, 1, 1 } } };
 	for (int i = 0; i < 3; i++)
 		step_constant(launches[i].args, sizeof(launches[i].args));
-	step_constant(work.failure, sizeof(work.failure));
+	step_constant(works[0].failure, sizeof(works[0].failure));
+	step_constant(works + 1, sizeof(works) - sizeof(works[0]));
 }
 
 static void run_pool(void *arg)
@@ -65,7 +69,7 @@ static void launch(void *arg)
 	for (uintptr_t i = 0; i < (uintptr_t)arg; i++) {
 		STEP_CHECK(!adsm_pool_run(&launches[i]));
 		STEP_CHECK(n_run[i] == 2);
-		STEP_CHECK(!work.n_in_launch || !work.open);
+		STEP_CHECK(!works[0].n_in_launch || !works[0].open);
 	}
 }
 

@@ -464,7 +464,7 @@ static int hello_alone(const struct adsm_process_request *request, int memory_fd
 	atomic_store(heard_ns, adsm_os_now_ns());
 	if (!ret)
 		ret = adsm_os_thread_start(&beats, "adsm-beat", beat_alone, heard_ns);
-	return ret ? ret : adsm_serve_launches(shared, adsm_node_words.threads);
+	return ret ? ret : adsm_serve_launches(shared, adsm_node_words.threads, 1);
 }
 
 static void serve_alone(void)

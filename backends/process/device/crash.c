@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 _Thread_local bool adsm_crash_in_kernel;
+_Thread_local uint64_t adsm_crash_launch;
 _Thread_local const struct adsm_kernel_block *adsm_crash_block;
 _Thread_local uintptr_t adsm_crash_instruction;
 void (*adsm_crash_place)(char *ret_text, size_t size);
@@ -43,6 +44,7 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 
 void adsm_crash_where(struct adsm_process_crash *note)
 {
+	note->launch = adsm_crash_launch;
 	note->has_block = adsm_crash_block != NULL;
 	if (adsm_crash_block)
 		memcpy(note->block, adsm_crash_block->index, sizeof(note->block));
@@ -110,6 +112,7 @@ static _Noreturn void end_now(int signal, uint64_t address, const char *why, boo
 	if (note) {
 		note->in_kernel = true;
 		note->is_said = is_said;
+		note->launch = adsm_crash_launch;
 		if (adsm_crash_place)
 			adsm_crash_place(note->place, sizeof(note->place));
 		note->address = address;

@@ -7,6 +7,8 @@
 
 /* A thread sets this while it runs blocks. */
 extern _Thread_local bool adsm_crash_in_kernel;
+/* The number of the launch that the thread runs; 0: not known. */
+extern _Thread_local uint64_t adsm_crash_launch;
 /* The block that the thread runs; NULL: not known. */
 extern _Thread_local const struct adsm_kernel_block *adsm_crash_block;
 /* The instruction that crashed; 0: not known. Handlers of other faults set it, too. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.c - the calling thread runs a launch; the pool's threads help if the launch is long enough to wake them. */
+/* pool.c - the calling thread runs a launch; the pool's threads help if the launch is long enough to wake them, also
+ * those of other lanes. */
 #include "pool.h"
 
 #include "base/os.h"
@@ -18,36 +19,41 @@
 #define CHUNK_MAX 64			/* maximum number of blocks that a thread takes at a time */
 
 static unsigned n_threads;
+static unsigned n_lanes = 1;
 static bool is_crowded;
 
-/* ---- the launch in progress. Threads of the pool join it while it is open. A thread counts itself before it checks,
- * so the caller does not end a launch that a thread has joined. */
+/* ---- the launch in progress in each lane. Threads of the pool join it while it is open. A thread counts itself before
+ * it checks, so the caller does not end a launch that a thread has joined. */
 
-static struct {
+static struct work {
+	uint32_t number;		/* of launches that were opened */
 	const struct adsm_pool_launch *launch;
 	uint64_t end, chunk;		/* blocks */
 	_Alignas(64) _Atomic uint64_t next;	/* the first block that no thread has taken */
-	_Alignas(64) _Atomic uint32_t open;	/* futex: number of the launch; 0: no launch to join */
+	_Alignas(64) _Atomic uint32_t open;	/* number of the launch; 0: no launch to join */
 	_Atomic uint32_t n_in_launch;	/* futex: number of threads of the pool in the launch */
 	_Atomic int error;		/* the error of adsm_pool_leave() */
 	char failure[ADSM_PROCESS_TEXT];
-} work;
+} works[ADSM_PROCESS_LANES];
+
+static _Atomic uint32_t opened;		/* futex: changes when a launch was opened in any lane */
+static _Thread_local struct work *my_work;	/* that this thread is in */
 
 _Thread_local struct adsm_pool_block adsm_pool_block;
 _Atomic uint32_t *_Atomic adsm_pool_running;
 
 const char *adsm_pool_failure(void)
 {
-	return work.failure;
+	return (my_work ? my_work : works)->failure;
 }
 
 void adsm_pool_leave(int error, const char *text)
 {
 	int none = 0;
 
-	if (atomic_compare_exchange_strong(&work.error, &none, error))
-		strcpy(work.failure, text);
-	atomic_store(&work.next, work.end);
+	if (atomic_compare_exchange_strong(&my_work->error, &none, error))
+		strcpy(my_work->failure, text);
+	atomic_store(&my_work->next, my_work->end);
 	longjmp(adsm_pool_block.leave, 1);
 }
 
@@ -59,8 +65,9 @@ static void find_index(struct adsm_kernel_block *block, uint64_t number)
 }
 
 /* Run blocks that may wait: one at a time, so that each begins after all earlier blocks have begun. */
-static void run_waiting(const struct adsm_pool_launch *launch)
+static void run_waiting(struct work *work)
 {
+	const struct adsm_pool_launch *launch = work->launch;
 	struct adsm_kernel_block block = launch->block;
 	jmp_buf leave;
 
@@ -69,7 +76,7 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 	adsm_crash_block = &block;
 	adsm_crash_in_kernel = true;
 	if (!_setjmp(leave))
-		while ((adsm_pool_block.number = atomic_fetch_add(&work.next, 1)) < work.end) {
+		while ((adsm_pool_block.number = atomic_fetch_add(&work->next, 1)) < work->end) {
 			find_index(&block, adsm_pool_block.number);
 			launch->run(&block, launch->args);
 		}
@@ -83,20 +90,22 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 
 /* Run blocks until none is left. Returns the number of blocks run. @wake_at: when to wake the pool's threads; 0:
  * never. */
-static uint64_t run_blocks(uint64_t wake_at)
+static uint64_t run_blocks(struct work *work, uint64_t wake_at)
 {
-	const struct adsm_pool_launch *launch = work.launch;
+	const struct adsm_pool_launch *launch = work->launch;
 	struct adsm_kernel_block block = launch->block;
 	uint64_t first, n = 0;
 
+	my_work = work;
+	adsm_crash_launch = launch->number;
 	if (launch->waits) {
-		run_waiting(launch);
+		run_waiting(work);
 		return 0;
 	}
 
 	adsm_crash_block = &block;
-	while ((first = atomic_fetch_add(&work.next, work.chunk)) < work.end) {
-		uint64_t last = work.end - first < work.chunk ? work.end : first + work.chunk;
+	while ((first = atomic_fetch_add(&work->next, work->chunk)) < work->end) {
+		uint64_t last = work->end - first < work->chunk ? work->end : first + work->chunk;
 
 		find_index(&block, first);
 		if (launch->ops && !n)
@@ -117,8 +126,8 @@ static uint64_t run_blocks(uint64_t wake_at)
 			block.index[2]++;
 		}
 		adsm_crash_in_kernel = false;
-		if (wake_at && last < work.end && adsm_os_now_ns() >= wake_at) {
-			adsm_os_wake(&work.open, INT_MAX, false);
+		if (wake_at && last < work->end && adsm_os_now_ns() >= wake_at) {
+			adsm_os_wake(&opened, INT_MAX, false);
 			wake_at = 0;
 		}
 	}
@@ -136,42 +145,43 @@ void adsm_pool_expect(uint64_t n_blocks)
 
 static int run(const struct adsm_pool_launch *launch)
 {
-	static uint32_t number;
+	struct work *work = &works[launch->lane];
 	uint64_t expected, n, now;
 	uint32_t n_in_launch;
 
-	work.launch = launch;
-	work.end = launch->first + launch->n;
-	work.chunk = launch->n / n_threads / 16;
-	if (work.chunk < 1)
-		work.chunk = 1;
-	if (work.chunk > CHUNK_MAX)
-		work.chunk = CHUNK_MAX;
-	atomic_store(&work.error, 0);
-	atomic_store(&work.next, launch->first);
+	work->launch = launch;
+	work->end = launch->first + launch->n;
+	work->chunk = launch->n / n_threads / 16;
+	if (work->chunk < 1)
+		work->chunk = 1;
+	if (work->chunk > CHUNK_MAX)
+		work->chunk = CHUNK_MAX;
+	atomic_store(&work->error, 0);
+	atomic_store(&work->next, launch->first);
 	if (n_threads <= 1 || launch->n <= 1) {
-		run_blocks(0);
-		return atomic_load(&work.error);
+		run_blocks(work, 0);
+		return atomic_load(&work->error);
 	}
 	/* If blocks may wait, other threads must run before the first block waits: wake them immediately. */
 	expected = launch->waits ? WAKE_NS : atomic_load(launch->block_ns) * launch->n;
-	number = number + 1 ? number + 1 : 1;
-	atomic_store(&work.open, number);
+	work->number = work->number + 1 ? work->number + 1 : 1;
+	atomic_store(&work->open, work->number);
+	atomic_fetch_add(&opened, 1);
 	if (expected >= WAKE_NS)
-		adsm_os_wake(&work.open, INT_MAX, false);
+		adsm_os_wake(&opened, INT_MAX, false);
 	now = adsm_os_now_ns();		/* the call above can take longer than the blocks */
-	n = run_blocks(expected >= WAKE_NS ? 0 : now + WAKE_NS);
+	n = run_blocks(work, expected >= WAKE_NS ? 0 : now + WAKE_NS);
 	if (n)
 		atomic_store(launch->block_ns, (adsm_os_now_ns() - now) / n);
-	atomic_store(&work.open, 0);
+	atomic_store(&work->open, 0);
 	now = adsm_os_now_ns();
-	while ((n_in_launch = atomic_load(&work.n_in_launch))) {
+	while ((n_in_launch = atomic_load(&work->n_in_launch))) {
 		if (adsm_os_now_ns() - now < WAKE_NS)
 			adsm_process_pause();
 		else
-			adsm_os_wait(&work.n_in_launch, n_in_launch, 0, false);
+			adsm_os_wait(&work->n_in_launch, n_in_launch, 0, false);
 	}
-	return atomic_load(&work.error);
+	return atomic_load(&work->error);
 }
 
 /* ---- launches whose blocks wait for each other: in each turn, all that can continue run until they wait again */
@@ -208,15 +218,18 @@ static const struct adsm_pool_ops step_ops = { .begin = step_begin, .run = step_
 
 static int run_steps(const struct adsm_pool_launch *launch)
 {
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	struct adsm_pool_launch turn = *launch;
 	int error = 0;
+
+	pthread_mutex_lock(&one);	/* of several lanes: the members of steps are those of one launch */
 
 	turn.ops = &step_ops;
 	steps.states = calloc(launch->n + 1, sizeof(*steps.states));
 	steps.why = malloc(launch->n + 1);
 	if (!steps.states || !steps.why) {
 		error = -ENOMEM;
-		strcpy(work.failure, "the device has no memory for the state of the blocks");
+		strcpy(my_work->failure, "the device has no memory for the state of the blocks");
 	} else {
 		memset((void *)steps.why, STEP_FIRST, launch->n);
 	}
@@ -231,6 +244,7 @@ static int run_steps(const struct adsm_pool_launch *launch)
 	}
 	free(steps.states);
 	free((void *)steps.why);
+	pthread_mutex_unlock(&one);
 	return error;
 }
 
@@ -238,6 +252,7 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 {
 	int error;
 
+	my_work = &works[launch->lane];
 	if (launch->step && !launch->ops)
 		return run_steps(launch);
 
@@ -252,22 +267,30 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 
 /* ---- threads */
 
+/* A wake-up may come late: join each launch only once, because run_waiting() subtracts the thread from the count. */
+static void join(struct work *work, uint32_t *joined)
+{
+	uint32_t open;
+
+	atomic_fetch_add(&work->n_in_launch, 1);
+	open = atomic_load(&work->open);
+	if (open && open != *joined)
+		run_blocks(work, 0);
+	*joined = open;
+	if (atomic_fetch_sub(&work->n_in_launch, 1) == 1 && !atomic_load(&work->open))
+		adsm_os_wake(&work->n_in_launch, 1, false);
+}
+
 static void *pool_main(void *arg)
 {
-	uint32_t open, joined = 0;
+	uint32_t joined[ADSM_PROCESS_LANES] = { 0 }, seen;
 
 	adsm_crash_thread();
 	for (;;) {
-		atomic_fetch_add(&work.n_in_launch, 1);
-		open = atomic_load(&work.open);
-		/* A wake-up may come late: join each launch only once, because run_waiting() subtracts the thread from
-		 * the count. */
-		if (open && open != joined)
-			run_blocks(0);
-		joined = open;
-		if (atomic_fetch_sub(&work.n_in_launch, 1) == 1 && !atomic_load(&work.open))
-			adsm_os_wake(&work.n_in_launch, 1, false);
-		adsm_os_wait(&work.open, open, 0, false);
+		seen = atomic_load(&opened);
+		for (unsigned i = 0; i < n_lanes; i++)
+			join(&works[i], &joined[i]);
+		adsm_os_wait(&opened, seen, 0, false);
 	}
 	return NULL;
 }
@@ -345,6 +368,11 @@ bool adsm_pool_done(void)
 int adsm_pool_result(void)
 {
 	return begun.result;
+}
+
+void adsm_pool_lanes(unsigned lanes)
+{
+	n_lanes = lanes;
 }
 
 int adsm_pool_start(unsigned threads)

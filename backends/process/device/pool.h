@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.h - the threads of a device process, which run the blocks of one launch at a time. */
+/* pool.h - the threads of a device process, which run the blocks of launches: one launch at a time in each lane. */
 #pragma once
 
 #include "adsm_kernel.h"
@@ -28,6 +28,8 @@ struct adsm_task_ops {
 };
 
 struct adsm_pool_launch {
+	uint64_t number;		/* for crash messages; 0: not known */
+	uint32_t lane;			/* less than ADSM_PROCESS_LANES */
 	adsm_kernel_run *run;		/* NULL: it is a task, which the pool does not run (task.h) */
 	adsm_task_run *task;
 	adsm_kernel_step *step;		/* not NULL: blocks may wait for each other, and can be left */
@@ -54,6 +56,8 @@ uint64_t adsm_pool_spin_ns(void);
 int adsm_pool_thread(void *(*run)(void *));
 /* Call this before the first launch. @n_threads includes the thread that runs a launch. */
 int adsm_pool_start(unsigned n_threads);
+/* Call this before, if launches come in several lanes, each from a thread of its own. */
+void adsm_pool_lanes(unsigned n_lanes);
 /* The block that this thread runs. Set only for tasks, and for launches whose blocks may wait. */
 struct adsm_pool_block {
 	const struct adsm_pool_launch *launch;	/* NULL: no block */
@@ -76,9 +80,9 @@ void adsm_pool_expect(uint64_t n_blocks);
  * begins. */
 _Noreturn void adsm_pool_leave(int error, const char *text);
 /* Run a launch, and return when it has ended: 0, or the error of adsm_pool_leave(), or -ENOMEM. One launch at a
- * time. */
+ * time in each lane. */
 int adsm_pool_run(const struct adsm_pool_launch *launch);
-/* The text of the last adsm_pool_leave(). */
+/* The text of the last adsm_pool_leave() in the lane where the calling thread has run a launch; else in lane 0. */
 const char *adsm_pool_failure(void);
 /*
  * The same for a caller that does other work meanwhile: another thread runs the launch with the pool. Returns 0 or a

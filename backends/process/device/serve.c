@@ -18,6 +18,7 @@
 
 static struct adsm_process_shared *served;
 static int (*run)(struct adsm_pool_launch *launch, uint64_t slot);
+static unsigned n_lanes;
 
 static int run_here(struct adsm_pool_launch *launch, uint64_t i)
 {
@@ -38,28 +39,35 @@ static int run_here(struct adsm_pool_launch *launch, uint64_t i)
 
 static void *run_launches(void *arg)
 {
-	static struct adsm_pool_launch launch;
+	static struct adsm_pool_launch launches[ADSM_PROCESS_LANES];
+	static _Atomic uint32_t n_started;
+	const uint32_t lane = atomic_fetch_add(&n_started, 1);
+	struct adsm_pool_launch *launch = &launches[lane];
 	struct adsm_process_shared *shared = served;
-	struct adsm_process_queue *queue = &shared->queue;
+	struct adsm_process_queue *queue = adsm_process_lane(shared, lane);
 	const uint64_t spin_ns = adsm_pool_spin_ns();
 	char failure[ADSM_PROCESS_TEXT];
 	int status;
 
 	adsm_crash_thread();
 	while (adsm_process_queue_next(queue, spin_ns, true)) {
-		uint64_t i = atomic_load(&queue->done) % ADSM_PROCESS_SLOTS;
+		uint64_t i = adsm_process_slot_of(shared, lane, atomic_load(&queue->done) + 1);
 		struct adsm_process_slot *slot = &shared->slots[i];
 
 		adsm_guard_close();
-		adsm_code_launch(slot, shared->areas[i], &launch);
-		launch.record = slot->counted ? &shared->tasks[i] : NULL;
+		adsm_code_launch(slot, shared->areas[i], launch);
+		launch->lane = lane;
+		launch->number = n_lanes > 1 ? atomic_load(&slot->launch) : 0;
+		launch->record = slot->counted ? &shared->tasks[i] : NULL;
 		slot->status = 0;
-		slot->task = launch.task != NULL;
-		adsm_handler_begin(slot->name);
+		slot->task = launch->task != NULL;
+		/* Kernels that call services are in lane 0. */
+		if (!lane)
+			adsm_handler_begin(slot->name);
 		slot->start_ns = adsm_os_now_ns();
-		slot->status = run(&launch, i);
+		slot->status = run(launch, i);
 		slot->end_ns = adsm_os_now_ns();
-		status = adsm_handler_end(failure);
+		status = lane ? 0 : adsm_handler_end(failure);
 		if (status && !slot->status) {
 			strcpy(shared->failures[i], failure);
 			slot->status = status;
@@ -69,20 +77,31 @@ static void *run_launches(void *arg)
 	return NULL;
 }
 
-int adsm_serve_launches_by(struct adsm_process_shared *shared, unsigned n_threads,
-			   int (*its_run)(struct adsm_pool_launch *launch, uint64_t slot))
+static int serve(struct adsm_process_shared *shared, unsigned n_threads, unsigned lanes,
+		 int (*its_run)(struct adsm_pool_launch *launch, uint64_t slot))
 {
-	int ret = adsm_pool_start(n_threads);
+	int ret;
 
 	served = shared;
 	run = its_run;
-	return ret ? ret : adsm_pool_thread(run_launches);
+	n_lanes = lanes;
+	adsm_pool_lanes(lanes);
+	ret = adsm_pool_start(n_threads);
+	for (unsigned lane = 0; lane < lanes && !ret; lane++)
+		ret = adsm_pool_thread(run_launches);
+	return ret;
 }
 
-int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
+int adsm_serve_launches_by(struct adsm_process_shared *shared, unsigned n_threads,
+			   int (*its_run)(struct adsm_pool_launch *launch, uint64_t slot))
+{
+	return serve(shared, n_threads, 1, its_run);
+}
+
+int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads, unsigned lanes)
 {
 	adsm_crash_locate = adsm_code_locate;
-	return adsm_serve_launches_by(shared, n_threads, run_here);
+	return serve(shared, n_threads, lanes, run_here);
 }
 
 int adsm_serve_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
