@@ -122,6 +122,125 @@ static void threads(void)
 	CHECK_EQ(total, THREADS * CALLS);
 }
 
+/* ---- random calls. Each one adds its number to two lists, with the length of a third one. All calls must have one
+ * order: a call comes after the calls that it found in a list, and before the calls that found it there. */
+
+#define LINKERS 16u
+#define CHAINS_MAX 64u
+
+struct call { unsigned lists[2], seen; };
+
+static unsigned n_links, n_chains, *chains[CHAINS_MAX];
+static struct call *links;		/* n_links of each thread */
+
+static void *make_links(void *arg)
+{
+	const unsigned me = (unsigned)(uintptr_t)arg;
+	adsmQueue *own = me ? queue() : NULL;
+	uint64_t state = me;
+
+	CHECK_OK(adsmQueueSet(own));
+	for (unsigned i = me * n_links; i < (me + 1) * n_links; i++) {
+		struct call *c = &links[i];
+
+		c->lists[0] = (unsigned)(draw(&state) % n_chains);
+		c->lists[1] = (c->lists[0] + 1 + (unsigned)(draw(&state) % (n_chains - 2))) % n_chains;
+		do
+			c->seen = (unsigned)(draw(&state) % n_chains);
+		while (c->seen == c->lists[0] || c->seen == c->lists[1]);
+		CALL("link", 1, adsmVal((unsigned long)(draw(&state) % 4 * 10000)), adsmPtr(chains[c->lists[0]]),
+		     adsmPtr(chains[c->lists[1]]), adsmPtr(chains[c->seen]), adsmVal(i));
+	}
+	SYNC();
+	CHECK_OK(adsmQueueDestroy(own));
+	return NULL;
+}
+
+static struct edge { unsigned to, next; } *edges;
+static unsigned n_edges, *first_edge, *n_before;
+
+/* Call @from comes before call @to. */
+static void add_edge(unsigned from, unsigned to)
+{
+	CHECK(from < LINKERS * n_links && to < LINKERS * n_links);
+	edges[++n_edges] = (struct edge){ to, first_edge[from] };
+	first_edge[from] = n_edges;
+	n_before[to]++;
+}
+
+static void add_edges(void)
+{
+	unsigned n = 0;
+
+	for (unsigned c = 0; c < n_chains; c++) {
+		const unsigned *list = chains[c];
+
+		n += list[0];
+		for (unsigned k = 1; k < list[0]; k++)
+			add_edge(list[2 * k - 1], list[2 * k + 1]);
+		for (unsigned k = 0; k < list[0]; k++) {
+			const unsigned *seen = chains[links[list[2 * k + 1]].seen], found = list[2 * k + 2];
+
+			CHECK(found <= seen[0]);
+			if (found)
+				add_edge(seen[2 * found - 1], list[2 * k + 1]);
+			if (found < seen[0])
+				add_edge(list[2 * k + 1], seen[2 * found + 1]);
+		}
+	}
+	CHECK_EQ(n, 2 * LINKERS * n_links);
+	for (unsigned i = 0; i < LINKERS * n_links; i++)
+		if (i % n_links)
+			add_edge(i - 1, i);
+}
+
+/* Take calls that none comes before, until all are taken. */
+static void check_order(void)
+{
+	const unsigned total = LINKERS * n_links;
+	unsigned *ready = malloc(total * sizeof(*ready)), n = 0;
+
+	CHECK(ready);
+	for (unsigned i = 0; i < total; i++)
+		if (!n_before[i])
+			ready[n++] = i;
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned e = first_edge[ready[i]]; e; e = edges[e].next)
+			if (!--n_before[edges[e].to])
+				ready[n++] = edges[e].to;
+	CHECKF(n == total, "%u of %u calls have an order", n, total);
+	free(ready);
+}
+
+static void random_calls(void)
+{
+	pthread_t all[LINKERS];
+	unsigned total;
+
+	n_links = getenv("TEST_FULL") ? 10000 : 50;
+	n_chains = getenv("TEST_FULL") ? CHAINS_MAX : 16;
+	total = LINKERS * n_links;
+	links = calloc(total, sizeof(*links));
+	edges = calloc(7 * total + 1, sizeof(*edges));
+	first_edge = calloc(total, sizeof(*first_edge));
+	n_before = calloc(total, sizeof(*n_before));
+	CHECK(links && edges && first_edge && n_before);
+	kernel("link");
+	for (unsigned c = 0; c < n_chains; c++) {
+		chains[c] = alloc((2 * total + 1) * sizeof(*chains[c]));
+		chains[c][0] = 0;
+	}
+	for (uintptr_t i = 0; i < LINKERS; i++)
+		CHECK(!pthread_create(&all[i], NULL, make_links, (void *)i));
+	for (unsigned i = 0; i < LINKERS; i++)
+		CHECK(!pthread_join(all[i], NULL));
+	/* With batch, objects of several queues are complete after a sync of the whole device. */
+	CALL("increment_any", 0, adsmPtr(chains[0]), adsmVal(0u));
+	SYNC();
+	add_edges();
+	check_order();
+}
+
 /* A call waits for a call and a copy of another device. */
 static void waits(void)
 {
@@ -299,6 +418,7 @@ static const struct conform_case cases[] = {
 	CASE("queue-conflicts", conflicts),
 	CASE("queue-unnamed", unnamed),
 	CASE("queue-threads", threads),
+	CASE("queue-random", random_calls),
 	CASE("queue-waits", waits),
 	CASE("queue-overlap", overlap),
 	CASE("queue-crash", crash),

@@ -124,6 +124,22 @@ ADSM_KERNEL(append, ADSM_INOUT(unsigned, list), ADSM_VAL(unsigned, value))
 	}
 }
 
+/* Adds the pair of @value and the length of @seen to two lists. Each list begins with its length. */
+ADSM_KERNEL(link, ADSM_VAL(unsigned long, spins), ADSM_INOUT(unsigned, a), ADSM_INOUT(unsigned, b),
+	    ADSM_IN(unsigned, seen), ADSM_VAL(unsigned, value))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		unsigned n_a = a[0] + spin(spins), n_b = b[0], n = seen[0];
+
+		a[2 * n_a + 1] = b[2 * n_b + 1] = value;
+		a[2 * n_a + 2] = b[2 * n_b + 2] = n;
+		a[0] = n_a + 1;
+		b[0] = n_b + 1;
+	}
+}
+
 /* Adds 1 to each value of a list and puts a node in front of it. */
 ADSM_KERNEL(walk, ADSM_INOUT(struct node, first), ADSM_INOUT(struct node, spare))
 {
