@@ -71,6 +71,7 @@ struct adsm_cluster_node {
 	X(NODE_DIFFS, node_diffs, "tasks: diffs of pages that nodes sent at the release of a lock and at barriers") \
 	X(NODE_EARLY_DIFFS, node_early_diffs, "tasks: diffs sent earlier, because a page was old or its frame needed") \
 	X(NODE_EVICTED, node_evicted, "tasks: pages that left a node's frames to make room") \
+	X(NODE_MESSAGES, node_messages, "tasks: messages between nodes for pages, locks and barriers") \
 	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: time that workers slept for locks, added up") \
 	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: time that workers waited for others at barriers, added up") \
 	X(VIRTUAL_NS, virtual_ns, "tasks: time that they would take by the costs of ADSM_TASK_VIRTUAL")

@@ -250,6 +250,7 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 		[ADSM_CLUSTER_NODE_DIFFS] = hcrc->diffs,
 		[ADSM_CLUSTER_NODE_EARLY_DIFFS] = hcrc->early_diffs,
 		[ADSM_CLUSTER_NODE_EVICTED] = hcrc->evicted,
+		[ADSM_CLUSTER_NODE_MESSAGES] = hcrc->messages,
 		[ADSM_CLUSTER_LOCK_WAIT_NS] = of_tasks[ADSM_TASK_LOCK_WAIT_NS],
 		[ADSM_CLUSTER_BARRIER_WAIT_NS] = of_tasks[ADSM_TASK_BARRIER_WAIT_NS],
 		[ADSM_CLUSTER_VIRTUAL_NS] = task->virtual_ns,

@@ -272,6 +272,19 @@ static bool do_something(void)
 	return true;
 }
 
+/* Nodes have counted the messages between them. */
+static void check_messages(void)
+{
+	uint64_t counted = 0, sent = 0;
+
+	for (uint32_t i = 0; i < ADSM_HCRC_N_KINDS; i++)
+		sent += i == ADSM_HCRC_PROBE || i == ADSM_HCRC_STATE ? 0 : n_sent[i];
+	for (uint32_t i = 0; i < n_nodes; i++)
+		counted += nodes[i]->counts.messages;
+	CHECK_EQ(counted, sent);
+	n_messages += sent;
+}
+
 static void test_program(uint64_t number)
 {
 	said_seed = number;
@@ -293,8 +306,7 @@ static void test_program(uint64_t number)
 	for (uint32_t i = 0; i < sizeof(expected); i++)
 		if (world.memory[0][i] != expected[i])
 			FAIL("a store is lost: %u in byte %u, not %u, at the end", world.memory[0][i], i, expected[i]);
-	for (uint32_t i = 0; i < ADSM_HCRC_N_KINDS; i++)
-		n_messages += n_sent[i];
+	check_messages();
 	for (uint32_t i = 0; i < n_nodes; i++) {
 		n_evicted += nodes[i]->counts.evicted;
 		n_handed_over += nodes[i]->counts.locks - nodes[i]->counts.global_locks;

@@ -141,9 +141,12 @@ static inline void adsm_hcrc_push(struct adsm_hcrc_list *list, uint32_t page)
 static inline void adsm_hcrc_send(struct adsm_hcrc *hcrc, uint32_t to, struct adsm_hcrc_message message,
 				  const void *bytes)
 {
+	const bool counts = message.kind != ADSM_HCRC_PROBE && message.kind != ADSM_HCRC_STATE;
+
 	message.from = (uint8_t)hcrc->config.self;
 	message.to = (uint8_t)to;
 	message.number = hcrc->sent[to]++;
-	hcrc->now->n_sent += message.kind != ADSM_HCRC_PROBE && message.kind != ADSM_HCRC_STATE;
+	hcrc->now->n_sent += counts;
+	hcrc->counts.messages += counts && to != hcrc->config.self;
 	hcrc->config.send(hcrc->config.arg, &message, bytes);
 }

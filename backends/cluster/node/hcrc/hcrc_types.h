@@ -88,4 +88,5 @@ struct adsm_hcrc_counts {
 	uint64_t evicted;
 	uint64_t barriers;
 	uint64_t locks, global_locks;			/* locks taken; and of these, requested from the manager */
+	uint64_t messages;				/* sent to other nodes, without probes and their answers */
 };
