@@ -17,8 +17,8 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "TASK_PAGES describe these cores",
 	  ADSM_FIELD(adsm_cluster_options.node), adsm_parse_index, .class = "cluster" },
 	{ "TASK_LOCK_LOCALITY", "4", "a number from 0 to 1000000",
-	  "cluster: maximum number of acquisitions of a lock in a row on one node, per worker of that node; then "
-	  "other nodes can get the lock; 0: the lock leaves the node at each release",
+	  "cluster: while other nodes wait for a lock, maximum number of its acquisitions in a row on one node, per "
+	  "worker of that node; 0: the lock leaves the node at each release",
 	  ADSM_FIELD(adsm_cluster_options.locality), adsm_parse_number, 0, 1000000,
 	  .class = "cluster", .expert = true },
 	{ "TASK_FRAMES", "auto", "auto, or a number of pages up to 1G",

@@ -22,7 +22,8 @@ bool adsm_paper;
 struct adsm_option adsm_base_rows[] = {
 	{ "PAPER", "0", "0, 1",
 	  "1: exact behaviour of the papers: fault-ahead 0, eviction batch 1, declared accesses ignored; clusters: "
-	  "update threshold, exchange bcast, tracker sigsegv; scratchpads: no prefetch",
+	  "update threshold, exchange bcast, tracker sigsegv, and locks of tasks that do not stay on nodes; "
+	  "scratchpads: no prefetch",
 	  ADSM_FIELD(adsm_paper), adsm_parse_index, .class = "general", .expert = true },
 	{ "LOG", "warn", "silent, error, warn, info, debug",
 	  "which messages the library writes to standard error",

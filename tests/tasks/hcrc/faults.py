@@ -17,7 +17,8 @@ FAULTS = {
         "hcrc", "\tif (entry->home) {", "\tif (entry->home && message->kind == ADSM_HCRC_ASK_READ) {",
         "locks", "one home"),
     "a lock that somebody has is granted": (
-        "hcrc", "\tif (lock->owner)\n\t\treturn;\n", "", "locks", "mutual exclusion"),
+        "hcrc", "\tif (lock->owner)\n\t\trecall(hcrc, message->lock);\n\telse\n", "", "locks",
+        "mutual exclusion"),
     "a lock is granted before diffs are in their pages": (
         "hcrc", "\t\tif (lock->n_acks)\n\t\t\treturn;\n", "", "apart",
         STALE),
@@ -30,7 +31,7 @@ FAULTS = {
         "\tconst uint32_t now = hcrc->now->epoch;\n\n\tif (epoch == now)\n\t\treturn true;\n\tif",
         "frames-apart", STALE),
     "what a release that waits has is not sent": (
-        "hcrc_sync", "\tif (!are_in(hcrc, hcrc->now->epoch))\n\t\tadsm_hcrc_flush_early(hcrc);\n", "", "",
+        "hcrc_sync", "\tif (!are_in(hcrc, lock->epoch))\n\t\tadsm_hcrc_flush_early(hcrc);\n", "", "",
         "and not what was written"),
     "what a home has changed of its own pages is not told": (
         "hcrc", "\t\tif (hcrc->entries[page].home == node + 1)\n\t\t\tnotice(hcrc, page, node);\n\t\telse\n",
@@ -60,9 +61,23 @@ FAULTS = {
         "no deadlock"),
     "a home is told before it has the page": (
         "hcrc", "\tif (entry->moving) {", "\tif (entry->moving && entry->waiting) {", "locks", "messages fit"),
-    "a lock stays on a node": (
-        "hcrc_sync", "lock->first && lock->n_grants <", "lock->first && lock->n_grants / 2 <",
+    "a lock that others want stays too long on a node": (
+        "hcrc_sync", "(!lock->wanted || lock->n_grants <", "(!lock->wanted || lock->n_grants / 2 <",
         "hand-over", "longest_turn"),
+    "a lock that is wanted stays on a node": (
+        "hcrc_sync", "\tif (!lock->owner)\n\t\tleave(hcrc, message->lock);\n", "", "apart", "no deadlock"),
+    "a lock that is wanted leaves the worker that has it": (
+        "hcrc_sync", "\tif (!lock->owner)\n\t\tleave(hcrc, message->lock);\n", "\tleave(hcrc, message->lock);\n",
+        "locks", "mutual exclusion|messages fit"),
+    "a lock that leaves is given to a worker": (
+        "hcrc_sync", "lock->here && !lock->owner && !lock->wanted", "lock->here && !lock->owner", "", "runs"),
+    "a node is not told that others wait for the lock that it gets": (
+        "hcrc", "\tlock->recalled = adsm_hcrc_locks_stay(hcrc) && lock->first;\n", "\tlock->recalled = false;\n",
+        "locks", "no deadlock"),
+    "a lock leaves without what other locks of the node have guarded": (
+        "hcrc_sync", "\tadsm_hcrc_flush(hcrc, number);\n",
+        "\thcrc->list->n = 0;\n\tif (!hcrc->locks[!number].here)\n\t\tadsm_hcrc_flush(hcrc, number);\n",
+        "nested", STALE + "|messages fit"),
     "messages are taken in any order": (
         "hcrc", "\tif (message->number != hcrc->taken[message->from])\n\t\treturn -EAGAIN;\n", "", "programs",
         "a store is|-EAGAIN"),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_messages.c - which messages each thing costs, between nodes: the paper's scenario with and without locks that
- * are handed over on a node, each operation by itself, and the cases that the paper leaves open. Node 0 is the
- * manager's and has no workers.
+ * are handed over on a node, each operation by itself, the cases that the paper leaves open, and locks that stay on a
+ * node. Node 0 is the manager's and has no workers.
  */
 #define NODES 3
 #define WORKERS 2
@@ -150,9 +150,11 @@ static void test_figures(uint32_t locality, const uint64_t want[6], uint64_t wan
 	}
 	CHECK_EQ(n_diffs, want_diffs);
 	CHECK_EQ(n_pages, 1);
+	if (locks_stay)
+		do_acquire(2, 0, L);
 	CHECK(world.memory[2][0] == 2 && world.memory[2][8] == 3 && world.memory[2][9] == 4);
-	printf("locality %u: %lu messages, %lu diffs, %lu page\n", locality, (unsigned long)total,
-	       (unsigned long)n_diffs, (unsigned long)n_pages);
+	printf("locality %u%s: %lu messages, %lu diffs, %lu page\n", locality, locks_stay ? ", locks stay" : "",
+	       (unsigned long)total, (unsigned long)n_diffs, (unsigned long)n_pages);
 }
 
 static void test_operations(void)
@@ -387,9 +389,10 @@ static void test_waiting_release(void)
 	settle_without(ADSM_HCRC_UPDATE_ACK);
 	CHECK(runs(1, 0));
 	at(1, 0, 2)[8] = 4;
+	/* The worker does not wait for that, but the lock does. */
 	release(1, 0, L);
 	settle_without(ADSM_HCRC_UPDATE_ACK);
-	CHECK(!runs(1, 0));
+	CHECK(runs(1, 0) && nodes[1]->locks[L].here);
 	ask_read(1, 1, 1);
 	settle_without(ADSM_HCRC_UPDATE_ACK);
 	ask_read(1, 1, 3);
@@ -400,6 +403,128 @@ static void test_waiting_release(void)
 	CHECK(runs(1, 0) && runs(1, 1) && runs(2, 0));
 	CHECK_EQ(world.memory[2][2 * PAGE_SIZE + 8], 4);
 	CHECK_EQ(world.memory[2][8], 3);
+}
+
+/* A lock stays on a node, with what its workers have changed, until another node requests it. */
+static void test_stays(void)
+{
+	begin(4, PAGES);
+	make_old_copies(2);
+	CHECK(nodes[2]->locks[L].here && !nodes[2]->locks[L].wanted);
+	/* The request, which the manager passes on to node 2; the release and the grant. */
+	do_acquire(1, 0, L);
+	CHECK_COUNT(4);
+	do_write(1, 0, 0, 8, 3);
+	CHECK_COUNT(3);
+	do_release(1, 0, L);
+	do_acquire(1, 0, L);
+	do_release(1, 0, L);
+	/* Another worker of the node sees the change; all of this without messages. */
+	do_acquire(1, 1, L);
+	do_read(1, 1, 0);
+	CHECK_EQ(at(1, 1, 0)[8], 3);
+	do_write(1, 1, 0, 9, 4);
+	do_release(1, 1, L);
+	CHECK_COUNT(0);
+	CHECK_EQ(world.memory[2][8], 0);
+	/* A lock that no node has comes from the manager; it takes the same changes along when it leaves. */
+	do_acquire(1, 1, M);
+	CHECK_COUNT(2);
+	do_release(1, 1, M);
+	CHECK_COUNT(0);
+	do_acquire(2, 0, M);
+	CHECK_COUNT(4 + 2);
+	CHECK(world.memory[2][8] == 3 && world.memory[2][9] == 4);
+	/* So nothing is left to send with the other one. */
+	do_acquire(2, 1, L);
+	CHECK_COUNT(4);
+	do_read(2, 1, 0);
+	CHECK(at(2, 1, 0)[8] == 3 && at(2, 1, 0)[9] == 4);
+	do_release(2, 1, L);
+	/* Locks stay beyond a barrier, which takes their changes along. */
+	do_write(2, 0, 1, 9, 7);
+	do_release(2, 0, M);
+	count(NULL, NULL);
+	for (uint32_t i = 0; i < 4; i++)
+		barrier(1 + i / 2, i % 2);
+	settle();
+	CHECK_COUNT(2 * 2);
+	do_read(1, 0, 1);
+	CHECK_EQ(at(1, 0, 1)[9], 7);
+	count(NULL, NULL);
+	do_acquire(2, 0, L);
+	do_acquire(2, 1, M);
+	CHECK_COUNT(0);
+}
+
+/* A lock is requested by the other node while a worker has it, while others wait for it, and while it is given back. */
+static void test_recalled(void)
+{
+	begin(1, PAGES);
+	do_acquire(1, 0, L);
+	acquire(1, 1, L);
+	acquire(2, 0, L);
+	settle();
+	CHECK_COUNT(2 + 2);
+	CHECK(!runs(1, 1) && !runs(2, 0) && nodes[1]->locks[L].wanted);
+	/* Two acquisitions in a row for its two workers, then the other node. */
+	do_release(1, 0, L);
+	CHECK(runs(1, 1) && !runs(2, 0));
+	acquire(1, 0, L);
+	settle();
+	CHECK_COUNT(0);
+	/* The release; the grant; the request of the worker that is left, which the manager passes on. */
+	do_release(1, 1, L);
+	CHECK_COUNT(4);
+	CHECK(runs(2, 0) && !runs(1, 0) && nodes[2]->locks[L].wanted);
+	do_release(2, 0, L);
+	CHECK_COUNT(2);
+	CHECK(runs(1, 0) && !nodes[1]->locks[L].wanted);
+	do_release(1, 0, L);
+	/* Both workers of node 2 want it: one request. The manager's word of it comes while the lock is free. */
+	acquire(2, 0, L);
+	acquire(2, 1, L);
+	settle();
+	CHECK_COUNT(4);
+	CHECK(runs(2, 0) && !runs(2, 1));
+	/* It is on its way to node 1 when a worker of node 2 requests it again. */
+	acquire(1, 0, L);
+	settle();
+	do_release(2, 0, L);
+	CHECK(runs(2, 1) && !runs(1, 0));
+	release(2, 1, L);
+	acquire(2, 0, L);
+	CHECK(!runs(2, 0));
+	settle();
+	CHECK(runs(1, 0) && runs(2, 1) && !runs(2, 0));
+	do_release(1, 0, L);
+	CHECK(runs(2, 0));
+}
+
+/* A lock that leaves waits for an early diff: no worker of the node gets it meanwhile. */
+static void test_waiting_lock(void)
+{
+	begin(4, 2);
+	make_old_copies(4);
+	do_acquire(1, 0, L);
+	do_write(1, 0, 0, 8, 3);
+	put(1, 0, 0, false);
+	do_read(1, 0, 1);
+	do_release(1, 0, L);
+	/* The frame of page 0 is needed. */
+	ask_read(1, 1, 2);
+	CHECK_EQ(nodes[1]->counts.early_diffs, 1);
+	acquire(2, 0, L);
+	settle_without(ADSM_HCRC_DIFF);
+	CHECK(nodes[1]->locks[L].wanted);
+	acquire(1, 0, L);
+	settle_without(ADSM_HCRC_DIFF);
+	CHECK(!runs(1, 0) && !runs(2, 0));
+	settle();
+	CHECK(runs(2, 0) && !runs(1, 0));
+	CHECK_EQ(world.memory[2][8], 3);
+	do_release(2, 0, L);
+	CHECK(runs(1, 0));
 }
 
 /* Nodes hand a lock on, all of whose workers want it, so often that it is asked for as often as the paper says. */
@@ -543,6 +668,7 @@ static void test_no_workers(void)
 int main(void)
 {
 	static const uint64_t without[6] = { 2, 3, 1, 4, 0, 3 }, with[6] = { 2, 3, 0, 0, 0, 3 };
+	static const uint64_t stay[6] = { 4, 3 };
 
 	test_figures(0, without, 2);
 	test_figures(4, with, 1);
@@ -556,6 +682,12 @@ int main(void)
 	test_waiting_release();
 	test_contended(1);
 	test_contended(2);
+	locks_stay = true;
+	test_figures(4, stay, 0);
+	test_stays();
+	test_recalled();
+	test_waiting_lock();
+	locks_stay = false;
 	test_errors();
 	test_no_workers();
 	world_end();

@@ -44,6 +44,7 @@ struct scope {
 	uint8_t overflows, evictions;	/* that come at any moment */
 	bool apart;			/* the manager is on a third node, without workers */
 	uint32_t locality;
+	bool paper;			/* locks do not stay on a node where no worker waits */
 	bool nested;			/* the second lock may be taken with the first */
 	bool looks;			/* a section may only look */
 	bool reads;			/* a byte may be read first, and written to then */
@@ -69,6 +70,10 @@ static const struct scope scopes[] = {
 	{ .name = "frames-apart", .sections = { 1, 0, 1, 1 }, .locality = 4, .overflows = 1, .evictions = 1,
 	  .apart = true },
 	{ .name = "mixed", .sections = { 1, 0, 1, 0 }, .phases = 1, .locality = 4 },
+	{ .name = "paper", .sections = { 1, 1, 1, 0 }, .locality = 4, .paper = true },
+	{ .name = "paper-nested", .sections = { 2, 0, 1, 0 }, .locality = 4, .nested = true, .apart = true,
+	  .paper = true },
+	{ .name = "paper-again", .sections = { 2, 1, 1, 0 }, .locality = 1, .reads = true, .paper = true },
 	{ .name = NULL },
 };
 
@@ -446,9 +451,6 @@ static void mix_node(uint32_t i)
 	for (uint32_t worker = 0; worker < adsm_hcrc_n_workers(node); worker++) {
 		struct adsm_hcrc_worker state = node->workers[worker];
 
-		state.epoch = state.waits == ADSM_HCRC_FOR_DIFFS ? now->epoch - state.epoch : 0;
-		if (state.waits != ADSM_HCRC_FOR_DIFFS && state.waits != ADSM_HCRC_FOR_LOCK)
-			state.lock = 0;
 		if (state.waits != ADSM_HCRC_FOR_PAGE)
 			state.has = 0;
 		mix_bytes(&state, sizeof(state));
@@ -456,10 +458,14 @@ static void mix_node(uint32_t i)
 	}
 	for (uint32_t lock = 0; lock < LOCKS; lock++) {
 		const struct adsm_hcrc_lock *state = &node->locks[lock];
+		const bool leaves = state->here && state->wanted && !state->owner;
 
 		mix((state->here ? state->n_grants : 0) | (uint64_t)state->owner << 32 | (uint64_t)state->first << 40 |
 		    (uint64_t)state->last << 48 | (uint64_t)state->n_asked << 56);
+		mix(state->here | state->wanted << 1 | state->next << 2 |
+		    (uint64_t)(leaves ? now->epoch - state->epoch : 0) << 32);
 	}
+	mix(now->leaving);
 	mix(node->changed->n);
 }
 
@@ -474,7 +480,7 @@ static void mix_manager(void)
 		for (uint32_t at = state->first; at; at = node->waiters[at - 1].next)
 			mix(node->waiters[at - 1].node + 1);
 		mix((uint32_t)state->n_acks | (uint64_t)state->next << 32 | (uint64_t)state->owner << 40 |
-		    (uint64_t)state->last_owner << 48 | (uint64_t)state->releasing << 56);
+		    (uint64_t)state->last_owner << 48 | (uint64_t)(state->releasing | state->recalled << 1) << 56);
 	}
 	for (uint32_t i = 0; i < n_nodes; i++)
 		mix(node->old[i].n | node->first_release[i] << 8 | node->last_release[i] << 16);
@@ -578,6 +584,7 @@ static void begin(void)
 {
 	static const uint8_t workers[NODES] = { 0, WORKERS, WORKERS };
 
+	locks_stay = !scope->paper;
 	world_begin(scope->apart ? 3 : 2, workers + !scope->apart, WORKERS, 1, scope->locality, NULL);
 	memset(&run, 0, sizeof(run));
 	for (uint32_t who = 0; who < ALL; who++)
@@ -638,7 +645,7 @@ static void say_action(uint16_t action)
 						"UPDATE_ACK", "LOCK", "UNLOCK", "ARRIVE", "BACK", "DONE",
 						"STATE", "FAIL",
 						"READ", "WRITE", "DIFF", "HOME", "PAGE", "EARLY_ACK", "GRANT",
-						"DEPART", "PROBE", "FAILED" };
+						"RECALL", "DEPART", "PROBE", "FAILED" };
 	const uint32_t who = action >> 4 & 15, what = action & 15;
 
 	if (action >> 8 == DELIVER) {

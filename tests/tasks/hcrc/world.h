@@ -46,6 +46,7 @@ static struct world {
 static struct adsm_hcrc *nodes[NODES];
 static uint32_t n_nodes;
 static uint64_t n_sent[ADSM_HCRC_N_KINDS];	/* between nodes */
+static bool locks_stay;				/* else as in the paper */
 
 static int compare_packets(const struct adsm_hcrc_message *a, const struct adsm_hcrc_message *b)
 {
@@ -113,7 +114,8 @@ static void world_begin(uint32_t n, const uint8_t *workers, uint32_t n_frames, u
 	for (uint32_t i = 0; i < n; i++) {
 		struct adsm_hcrc_config config = {
 			.self = i, .n_nodes = n, .n_pages = PAGES, .page_size = PAGE_SIZE, .n_frames = n_frames,
-			.n_open = n_open, .n_locks = LOCKS, .locality = locality, .memory = world.memory[i],
+			.n_open = n_open, .n_locks = LOCKS, .locality = locality, .locks_stay = locks_stay,
+			.memory = world.memory[i],
 			.arg = (void *)(uintptr_t)i, .send = on_send, .page = on_page, .go = on_go,
 			.ended = on_ended };
 		size_t size;

@@ -147,7 +147,8 @@ static const uint8_t needs[ADSM_HCRC_N_KINDS] = {
 	[ADSM_HCRC_READ] = PAGE, [ADSM_HCRC_WRITE] = PAGE, [ADSM_HCRC_DIFF] = PAGE | TAG | DIFF,
 	[ADSM_HCRC_HOME] = PAGE | MAYBE_BYTES | FROM_MANAGER, [ADSM_HCRC_PAGE] = PAGE | MAYBE_BYTES,
 	[ADSM_HCRC_EARLY_ACK] = PAGE | FROM_MANAGER, [ADSM_HCRC_GRANT] = LOCK | LIST | FROM_MANAGER,
-	[ADSM_HCRC_DEPART] = LIST | FROM_MANAGER, [ADSM_HCRC_FAILED] = FROM_MANAGER,
+	[ADSM_HCRC_RECALL] = LOCK | FROM_MANAGER, [ADSM_HCRC_DEPART] = LIST | FROM_MANAGER,
+	[ADSM_HCRC_FAILED] = FROM_MANAGER,
 };
 
 static bool size_fits(const struct adsm_hcrc *hcrc, uint8_t what, uint32_t size)
@@ -195,6 +196,8 @@ static int dispatch(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mess
 		return adsm_hcrc_on_early_ack(hcrc, message);
 	case ADSM_HCRC_GRANT:
 		return adsm_hcrc_on_grant(hcrc, message, bytes);
+	case ADSM_HCRC_RECALL:
+		return adsm_hcrc_on_recall(hcrc, message);
 	case ADSM_HCRC_DEPART:
 		return adsm_hcrc_on_depart(hcrc, message, bytes);
 	case ADSM_HCRC_PROBE:
@@ -327,8 +330,6 @@ static void grant(struct adsm_hcrc *hcrc, uint32_t number)
 	const uint32_t n = hcrc->config.n_nodes;
 	uint32_t nearest = n, before = 0, found = 0, node;
 
-	if (lock->owner)
-		return;
 	for (uint32_t at = lock->first, last = 0; at; last = at, at = hcrc->waiters[at - 1].next) {
 		const uint32_t distance = (hcrc->waiters[at - 1].node + n - 1 - lock->last_owner) % n;
 
@@ -347,7 +348,21 @@ static void grant(struct adsm_hcrc *hcrc, uint32_t number)
 	hcrc->waiters[found - 1] = (struct adsm_hcrc_waiter){ hcrc->now->free_waiter, 0 };
 	hcrc->now->free_waiter = found;
 	lock->owner = (uint8_t)(node + 1);
-	send_with_notices(hcrc, node, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_GRANT, .lock = number });
+	lock->recalled = adsm_hcrc_locks_stay(hcrc) && lock->first;
+	send_with_notices(hcrc, node, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_GRANT, .lock = number,
+			.count = lock->recalled });
+}
+
+/* Tell the node that has the lock that another one waits for it. */
+static void recall(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	struct adsm_hcrc_global_lock *lock = &hcrc->global_locks[number];
+
+	if (!adsm_hcrc_locks_stay(hcrc) || lock->recalled)
+		return;
+	lock->recalled = true;
+	adsm_hcrc_send(hcrc, lock->owner - 1u, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_RECALL, .lock = number },
+		       NULL);
 }
 
 static int on_lock(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
@@ -361,7 +376,10 @@ static int on_lock(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *messa
 	hcrc->waiters[waiter - 1] = (struct adsm_hcrc_waiter){ 0, message->from };
 	*(lock->last ? &hcrc->waiters[lock->last - 1].next : &lock->first) = waiter;
 	lock->last = waiter;
-	grant(hcrc, message->lock);
+	if (lock->owner)
+		recall(hcrc, message->lock);
+	else
+		grant(hcrc, message->lock);
 	return 0;
 }
 

@@ -9,8 +9,7 @@
 #define ADSM_HCRC_EARLY ADSM_HCRC_NONE	/* instead of a lock: a diff that was sent before a release */
 
 enum adsm_hcrc_right { ADSM_HCRC_NO_RIGHT, ADSM_HCRC_MAY_READ, ADSM_HCRC_MAY_WRITE };
-enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, ADSM_HCRC_FOR_DIFFS, ADSM_HCRC_AT_BARRIER,
-		      ADSM_HCRC_ENDED };
+enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, ADSM_HCRC_AT_BARRIER, ADSM_HCRC_ENDED };
 
 struct adsm_hcrc_list { uint32_t n, *at; };
 
@@ -31,14 +30,16 @@ struct adsm_hcrc_page {			/* sets of workers in bits */
 struct adsm_hcrc_twin { uint32_t next, worker; };	/* next + 1; worker + 1, or 0 for the node's twin */
 
 struct adsm_hcrc_lock {			/* a lock on a node */
-	uint32_t n_grants;		/* grants since the lock came to this node */
+	uint32_t n_grants;		/* grants since the lock came to this node, at most UINT32_MAX */
+	uint32_t epoch;			/* of early diffs that must be in their pages before the lock leaves */
+	uint32_t next;			/* in the list of locks that leave, + 1 */
 	uint8_t owner, first, last;	/* workers + 1: the holder; first and last that wait */
 	uint8_t n_asked;		/* requests sent to the manager */
 	bool here;
+	bool wanted;			/* it is to leave. While it is free it leaves: no worker gets it here */
 };
 
 struct adsm_hcrc_worker {
-	uint32_t lock, epoch;		/* what it waits for */
 	uint32_t n_locks;
 	uint8_t waits;			/* enum adsm_hcrc_wait */
 	uint8_t has;			/* it has the bytes of the page that it waits for */
@@ -60,6 +61,7 @@ struct adsm_hcrc_global_lock {		/* the entries after the locks are the nodes' ar
 	uint8_t owner;			/* + 1 */
 	uint8_t last_owner;
 	bool releasing;
+	bool recalled;			/* the owner knows that others wait */
 };
 
 struct adsm_hcrc_waiter { uint32_t next, node; };
@@ -70,6 +72,7 @@ struct adsm_hcrc_now {			/* state that does not belong to a page, a lock or a wo
 	uint32_t at_barrier, n_ended;
 	/* Early diffs that are not acknowledged yet, of this epoch and of the previous one. */
 	uint32_t epoch, n_early[2];
+	uint32_t leaving;			/* first in the list of locks that leave, + 1 */
 	bool arrived;
 	uint32_t n_sent, n_taken;		/* number of messages, without probes */
 	/* For the manager. */
@@ -111,6 +114,11 @@ struct adsm_hcrc {
 static inline uint32_t adsm_hcrc_n_workers(const struct adsm_hcrc *hcrc)
 {
 	return hcrc->config.workers[hcrc->config.self];
+}
+
+static inline bool adsm_hcrc_locks_stay(const struct adsm_hcrc *hcrc)
+{
+	return hcrc->config.locks_stay && hcrc->config.locality;
 }
 
 static inline uint8_t *adsm_hcrc_bytes(const struct adsm_hcrc *hcrc, uint32_t page)

@@ -2,9 +2,12 @@
 /*
  * hcrc_sync.c - the locks that a node holds or requests, the barrier, and the end of workers.
  *
- * Early diffs must be in their pages before a lock is released: otherwise the next holder might not see them. They are
- * counted by epochs. A release waits for the diffs of its epoch and earlier. It begins a new epoch as soon as possible:
- * otherwise it might wait forever, if more early diffs are sent all the time.
+ * A lock leaves the node together with all changes of the node's workers so far: as diffs, or in the list of changed
+ * pages. Until then a release only concerns the workers of the node, which share its copies of pages.
+ *
+ * Early diffs must be in their pages before a lock leaves: otherwise the next holder might not see them. They are
+ * counted by epochs. A lock waits for the diffs of the epoch when it was released, and earlier. It begins a new epoch
+ * as soon as possible: otherwise it might wait forever, if more early diffs are sent all the time.
  */
 #include "hcrc.h"
 
@@ -64,7 +67,7 @@ static void hand_over(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock)
 	worker->next = 0;
 	if (!lock->first)
 		lock->last = 0;
-	lock->n_grants++;
+	lock->n_grants += lock->n_grants < UINT32_MAX;
 	worker->n_locks++;
 	hcrc->counts.locks++;
 	go(hcrc, lock->owner - 1u);
@@ -86,25 +89,23 @@ int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 	if (lock->owner == worker + 1)
 		return -EDEADLK;
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_LOCK;
-	hcrc->workers[worker].lock = number;
 	put_last(hcrc, lock, worker);
+	if (lock->here && !lock->owner && !lock->wanted)
+		hand_over(hcrc, lock);
 	/* If locks are handed over on the node, one request is enough. */
-	if (!hcrc->config.locality || (!lock->here && !lock->n_asked))
+	else if (!hcrc->config.locality || (!lock->here && !lock->n_asked))
 		request_lock(hcrc, number);
 	return 0;
 }
 
-static void release(struct adsm_hcrc *hcrc, uint32_t worker)
+/* All early diffs that the lock waited for are in their pages: give it back to the manager. */
+static void give_back_lock(struct adsm_hcrc *hcrc, uint32_t number)
 {
-	const uint32_t number = hcrc->workers[worker].lock;
 	struct adsm_hcrc_lock *lock = &hcrc->locks[number];
 
 	adsm_hcrc_flush(hcrc, number);
 	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_UNLOCK, .lock = number }, hcrc->list);
-	lock->here = false;
-	lock->owner = 0;
-	hcrc->workers[worker].n_locks--;
-	go(hcrc, worker);
+	lock->here = lock->wanted = false;
 	if (lock->first && !lock->n_asked)
 		request_lock(hcrc, number);
 }
@@ -121,23 +122,43 @@ static void arrive(struct adsm_hcrc *hcrc)
 	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_ARRIVE, .count = now->n_ended }, hcrc->list);
 }
 
-/* Continue the workers that no longer need to wait for early diffs. */
+/* Continue what no longer needs to wait for early diffs: locks that leave, and the barrier. */
 static void go_on(struct adsm_hcrc *hcrc)
 {
 	const uint32_t epoch = hcrc->now->epoch;
-	bool wanted = false;
+	bool waits = false;
 
-	for (uint32_t i = 0; i < adsm_hcrc_n_workers(hcrc); i++) {
-		if (hcrc->workers[i].waits != ADSM_HCRC_FOR_DIFFS)
-			continue;
-		if (are_in(hcrc, hcrc->workers[i].epoch))
-			release(hcrc, i);
-		else
-			wanted = wanted || hcrc->workers[i].epoch == epoch;
+	for (uint32_t *at = &hcrc->now->leaving; *at; ) {
+		const uint32_t number = *at - 1;
+		struct adsm_hcrc_lock *lock = &hcrc->locks[number];
+
+		if (are_in(hcrc, lock->epoch)) {
+			*at = lock->next;
+			lock->next = 0;
+			give_back_lock(hcrc, number);
+		} else {
+			waits = waits || lock->epoch == epoch;
+			at = &lock->next;
+		}
 	}
 	arrive(hcrc);
-	if (wanted && !*n_early(hcrc, epoch - 1))
+	if (waits && !*n_early(hcrc, epoch - 1))
 		hcrc->now->epoch++;
+}
+
+/* A free lock leaves this node. */
+static void leave(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	struct adsm_hcrc_lock *lock = &hcrc->locks[number];
+
+	lock->epoch = hcrc->now->epoch;
+	lock->next = hcrc->now->leaving;
+	hcrc->now->leaving = number + 1;
+	/* While the lock waits, a page with changes may become old, or its frame may be needed: send its diffs
+	 * now. */
+	if (!are_in(hcrc, lock->epoch))
+		adsm_hcrc_flush_early(hcrc);
+	go_on(hcrc);
 }
 
 int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
@@ -148,20 +169,13 @@ int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 		return -EINVAL;
 	if (lock->owner != worker + 1)
 		return -EPERM;
-	if (lock->first && lock->n_grants < hcrc->config.locality * adsm_hcrc_n_workers(hcrc)) {
-		hcrc->workers[worker].n_locks--;
-		go(hcrc, worker);
+	hcrc->workers[worker].n_locks--;
+	lock->owner = 0;
+	go(hcrc, worker);
+	if (lock->first && (!lock->wanted || lock->n_grants < hcrc->config.locality * adsm_hcrc_n_workers(hcrc)))
 		hand_over(hcrc, lock);
-		return 0;
-	}
-	hcrc->workers[worker].waits = ADSM_HCRC_FOR_DIFFS;
-	hcrc->workers[worker].lock = number;
-	hcrc->workers[worker].epoch = hcrc->now->epoch;
-	/* While the release waits, a page with its stores may become old, or its frame may be needed: send its diffs
-	 * now. */
-	if (!are_in(hcrc, hcrc->now->epoch))
-		adsm_hcrc_flush_early(hcrc);
-	go_on(hcrc);
+	else if (lock->wanted)
+		leave(hcrc, number);
 	return 0;
 }
 
@@ -227,8 +241,21 @@ int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *m
 		return -EPROTO;
 	lock->n_asked--;
 	lock->here = true;
+	lock->wanted = message->count || !adsm_hcrc_locks_stay(hcrc);
 	lock->n_grants = 0;
 	hand_over(hcrc, lock);
+	return 0;
+}
+
+int adsm_hcrc_on_recall(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
+{
+	struct adsm_hcrc_lock *lock = &hcrc->locks[message->lock];
+
+	if (!lock->here || lock->wanted)
+		return -EPROTO;
+	lock->wanted = true;
+	if (!lock->owner)
+		leave(hcrc, message->lock);
 	return 0;
 }
 

@@ -39,7 +39,8 @@ enum adsm_hcrc_kind {
 	ADSM_HCRC_PAGE,				/* the bytes that were requested; none if the node has them */
 	/* The manager knows of an early diff in its page; @count as in the diff. */
 	ADSM_HCRC_EARLY_ACK,
-	ADSM_HCRC_GRANT,			/* bytes: list of the pages that are old */
+	ADSM_HCRC_GRANT,			/* bytes: list of the pages that are old; @count: other nodes wait */
+	ADSM_HCRC_RECALL,			/* other nodes wait for the lock that stays on the node */
 	ADSM_HCRC_DEPART,			/* the same, from the barrier; @count: it was the last barrier */
 	ADSM_HCRC_PROBE,
 	ADSM_HCRC_FAILED,			/* the task cannot continue; @count: an errno */
@@ -62,7 +63,10 @@ struct adsm_hcrc_config {
 	uint32_t n_frames;
 	uint32_t n_open;			/* pages that a worker may write to at the same time */
 	uint32_t n_locks;
-	/* For each worker, grants that stay on the node; 0: each grant comes from the manager. */
+	/* A lock stays on its node, also while it is free, until another node requests it. Else it leaves the node when
+	 * it is released and no worker of the node waits for it, as in the paper. Ignored if @locality is 0. */
+	bool locks_stay;
+	/* For each worker, grants in a row on a node while other nodes wait; 0: each grant comes from the manager. */
 	uint32_t locality;
 	uint8_t *memory;			/* the pages; the manager's node begins with their contents */
 	/* None of these functions may call anything of hcrc. */
