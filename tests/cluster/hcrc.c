@@ -3,7 +3,7 @@
  * hcrc.c - workers on the nodes of a real MPI job: hcrc CASE KEY=VALUE… [-- CASE …]…, a rank for each node. They
  * share memory by the protocol of docs/tasks.md, with a simple cache each. Cases check themselves; all have
  *	workers=N	of each node; apart=1: node 0 has none
- *	page=BYTES pages=N frames=N lines=N locality=C
+ *	page=BYTES pages=N frames=N lines=N locality=C; stay=0: locks do not stay on a node, as in the paper
  *
  * count rounds=N	workers count up numbers that locks guard, three of each lock on different pages
  * phases rounds=N	each worker writes its own number beside the others', and reads theirs after a barrier
@@ -138,9 +138,10 @@ static int take_notices(struct worker *worker)
 static int acquire(struct worker *worker, uint32_t lock)
 {
 	enum adsm_hcrc_acquired how;
-	int ret = adsm_hcrc_node_acquire(worker->index, lock, &how);
+	bool has_notices;
+	int ret = adsm_hcrc_node_acquire(worker->index, lock, &how, &has_notices);
 
-	return ret ? ret : take_notices(worker);
+	return !ret && has_notices ? take_notices(worker) : ret;
 }
 
 static int release(struct worker *worker, uint32_t lock)
@@ -353,6 +354,7 @@ static void configure(void)
 	config.n_open = config.n_pages;
 	config.n_locks = N_LOCKS;
 	config.locality = (uint32_t)option("locality", 4);
+	config.locks_stay = option("stay", 1);
 	config.memory = memory;
 	n_lines = (uint32_t)option("lines", config.n_pages);
 	n_rounds = (uint32_t)option("rounds", 10);

@@ -43,12 +43,12 @@ rounds = 2000 if FULL else 200
 if what == "work":
     for nodes in [1, 2, 3, 4, 8] if FULL else [1, 3]:
         works(nodes, *(f"{case} workers={workers} {options}" for workers in ([1, 2, 6] if FULL else [2])
-                       for options in ("", "locality=0", "apart=1 lines=3 frames=6 locality=1") if nodes > 1 or not
-                       options.startswith("apart")
+                       for options in ("", "locality=0", "apart=1 lines=3 frames=6 locality=1", "stay=0 frames=6") if
+                       nodes > 1 or not options.startswith("apart")
                        for case in (f"count rounds={rounds}", f"phases rounds={rounds // 10}")))
 elif what == "errors":
     works(3, "circle", "phases", "ended", "count rounds=20", "not-mine apart=1", "barrier", "phases apart=1",
-          "circle apart=1 locality=0", "count")
+          "circle apart=1 locality=0", "ended stay=0", "circle stay=0", "count")
 elif what == "killed":
     for nodes in [2, 3]:
         status, output = run(nodes, "count", "killed")

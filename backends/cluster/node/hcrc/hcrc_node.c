@@ -40,15 +40,20 @@ static struct {
 	struct queue taken, sent;	/* letters of these queues that are being processed */
 	struct queue early;		/* of the next task, which has begun on other nodes */
 	uint64_t active_ns;		/* when a message last came, or a probe was last sent */
+	uint32_t entered;		/* the worker whose thread holds the mutex, + 1 */
 	struct {
 		_Atomic uint32_t done;	/* futex */
 		uint8_t *to;
 	} workers[ADSM_HCRC_WORKERS_MAX];
 } node = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
+/* The mutex is held: a worker that holds it does not sleep. */
 static void wake(uint32_t worker)
 {
-	adsm_os_raise(&node.workers[worker].done, false);
+	if (node.entered == worker + 1)
+		atomic_store_explicit(&node.workers[worker].done, 1, memory_order_relaxed);
+	else
+		adsm_os_raise(&node.workers[worker].done, false);
 }
 
 /* ---- functions that the protocol calls; the mutex is held */
@@ -312,46 +317,59 @@ static int enter(uint32_t worker, uint8_t *to, size_t size)
 		return status;
 	}
 	adsm_virtual_request(worker, size);
-	atomic_store(&node.workers[worker].done, 0);
+	atomic_store_explicit(&node.workers[worker].done, 0, memory_order_relaxed);
 	node.workers[worker].to = to;
+	node.entered = worker + 1;
 	return 0;
 }
 
-/* Unlock the mutex. */
-static void leave(uint32_t worker)
+/* How a request has ended. */
+struct outcome {
+	int status;
+	bool done;
+	bool slept;			/* it was not done immediately */
+	bool has_notices;		/* pages of the worker are old */
+};
+
+/* Unlock the mutex. If the request is done, the worker need not wait, nor lock the mutex again. */
+static struct outcome leave(uint32_t worker)
 {
+	struct outcome outcome = { .slept = false };
 	bool any;
 
 	take_own();
 	any = node.others.size;
+	outcome.status = node.status;
+	outcome.done = atomic_load_explicit(&node.workers[worker].done, memory_order_relaxed);
+	outcome.has_notices = node.hcrc->notices[worker].n;
+	node.entered = 0;
+	adsm_virtual_resume(worker);
 	pthread_mutex_unlock(&node.mutex);
 	if (any)
 		adsm_comm_wake();
-	adsm_virtual_resume(worker);
+	return outcome;
 }
 
-/* *ret_slept, unless it is NULL: the request was not done immediately. */
-static int wait_for(uint32_t worker, bool *ret_slept)
+static struct outcome wait_for(uint32_t worker)
 {
-	bool slept;
-	int status;
+	struct outcome outcome = leave(worker);
 
-	leave(worker);
-	slept = adsm_os_await(&node.workers[worker].done, false);
-	if (ret_slept)
-		*ret_slept = slept;
+	if (outcome.done)
+		return outcome;
+	outcome.slept = adsm_os_await(&node.workers[worker].done, false);
 	pthread_mutex_lock(&node.mutex);
-	status = node.status;
+	outcome.status = node.status;
+	outcome.has_notices = node.hcrc->notices[worker].n;
 	adsm_virtual_resume(worker);
 	pthread_mutex_unlock(&node.mutex);
-	return status;
+	return outcome;
 }
 
 /* The request was invalid, which fails the task: wait until this node knows that. */
 static int fail(uint32_t worker, int error)
 {
 	adsm_hcrc_fail(node.hcrc, (uint32_t)-error);
-	return wait_for(worker, NULL);
+	return wait_for(worker).status;
 }
 
 int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
@@ -361,7 +379,7 @@ int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
 	if (ret)
 		return ret;
 	adsm_hcrc_read(node.hcrc, worker, page);
-	return wait_for(worker, NULL);
+	return wait_for(worker).status;
 }
 
 int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
@@ -371,7 +389,7 @@ int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
 	if (ret)
 		return ret;
 	adsm_hcrc_write(node.hcrc, worker, page, has);
-	return wait_for(worker, NULL);
+	return wait_for(worker).status;
 }
 
 int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep)
@@ -404,24 +422,28 @@ uint32_t adsm_hcrc_node_notice(uint32_t worker)
 	return page;
 }
 
-int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquired *ret_acquired)
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquired *ret_acquired,
+			   bool *ret_has_notices)
 {
 	int ret = enter(worker, NULL, 0);
-	bool slept;
+	struct outcome outcome;
 
 	if (ret)
 		return ret;
 	ret = adsm_hcrc_acquire(node.hcrc, worker, lock);
 	if (ret)
 		return fail(worker, ret);
-	ret = wait_for(worker, &slept);
+	if (atomic_load_explicit(&node.workers[worker].done, memory_order_relaxed))
+		adsm_virtual_lock(worker, lock);
+	outcome = wait_for(worker);
 	/* n_grants counts the grants since the lock came to this node; it does not change while the worker holds the
 	 * lock. */
-	if (ret || !slept)
+	if (outcome.status || !outcome.slept)
 		*ret_acquired = ADSM_HCRC_WITHOUT_SLEEP;
 	else
 		*ret_acquired = node.hcrc->locks[lock].n_grants > 1 ? ADSM_HCRC_FROM_WORKER : ADSM_HCRC_FROM_NODE;
-	return ret;
+	*ret_has_notices = outcome.has_notices;
+	return outcome.status;
 }
 
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
@@ -430,8 +452,9 @@ int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
 
 	if (ret)
 		return ret;
+	adsm_virtual_unlock(lock);
 	ret = adsm_hcrc_release(node.hcrc, worker, lock);
-	return ret ? fail(worker, ret) : wait_for(worker, NULL);
+	return ret ? fail(worker, ret) : wait_for(worker).status;
 }
 
 int adsm_hcrc_node_barrier(uint32_t worker)
@@ -442,7 +465,7 @@ int adsm_hcrc_node_barrier(uint32_t worker)
 		return ret;
 	adsm_virtual_arrive(worker);
 	adsm_hcrc_barrier(node.hcrc, worker);
-	return wait_for(worker, NULL);
+	return wait_for(worker).status;
 }
 
 int adsm_hcrc_node_end(uint32_t worker)

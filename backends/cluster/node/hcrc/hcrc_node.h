@@ -39,7 +39,9 @@ uint32_t adsm_hcrc_node_notice(uint32_t worker);
 /* How the worker got the lock: without sleeping; from another node through the manager; from another worker of this
  * node. */
 enum adsm_hcrc_acquired { ADSM_HCRC_WITHOUT_SLEEP, ADSM_HCRC_FROM_NODE, ADSM_HCRC_FROM_WORKER };
-int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquired *ret_acquired);
+/* *ret_has_notices: some of the worker's pages are old, so call adsm_hcrc_node_notice(). */
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquired *ret_acquired,
+			   bool *ret_has_notices);
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock);
 int adsm_hcrc_node_barrier(uint32_t worker);
 int adsm_hcrc_node_end(uint32_t worker);

@@ -32,8 +32,8 @@ static struct {
 		uint64_t woken;
 	} workers[ADSM_HCRC_WORKERS_MAX];
 	uint64_t arrived, back;		/* the last worker at the barrier; the last page sent back */
-	/* For the manager: the last arrival at the barrier, and when each lock became free. */
-	uint64_t all_arrived, *locks;
+	uint64_t all_arrived;		/* for the manager: the last arrival at the barrier */
+	uint64_t *locks;		/* when each lock became free, on this node and for the manager */
 	uint32_t n_locks;
 } virtual;
 
@@ -116,6 +116,19 @@ void adsm_virtual_resume(uint32_t worker)
 	virtual.workers[worker].cpu = cpu_ns();
 }
 
+void adsm_virtual_lock(uint32_t worker, uint32_t lock)
+{
+	if (virtual.locks)
+		virtual.workers[worker].woken = max_time(virtual.workers[worker].woken, virtual.locks[lock] +
+							 virtual.costs->mailbox_ns);
+}
+
+void adsm_virtual_unlock(uint32_t lock)
+{
+	if (virtual.locks && lock < virtual.n_locks)
+		virtual.locks[lock] = max_time(virtual.locks[lock], virtual.now);
+}
+
 uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
 {
 	uint64_t at = virtual.now;
@@ -131,6 +144,7 @@ uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
 		at = max_time(at, virtual.all_arrived);
 		break;
 	case ADSM_HCRC_GRANT:
+	case ADSM_HCRC_UNLOCK:
 		if (virtual.locks)
 			at = max_time(at, virtual.locks[message->lock]);
 		break;
@@ -156,6 +170,9 @@ void adsm_virtual_receive(const struct adsm_hcrc_message *message, uint64_t sent
 		at += virtual.costs->message_ns;
 	if (message->from != message->to && message->kind != ADSM_HCRC_BACK)
 		at += transfer(message->size, virtual.costs->network);
+	/* A free lock was perhaps released later than the message comes, by the clocks. */
+	if (message->kind == ADSM_HCRC_RECALL && virtual.locks)
+		at = max_time(at, virtual.locks[message->lock]);
 	/* Probes exist only in the real run. */
 	if (message->kind != ADSM_HCRC_PROBE && message->kind != ADSM_HCRC_STATE)
 		happen(at);

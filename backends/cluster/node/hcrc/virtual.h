@@ -25,6 +25,9 @@ void adsm_virtual_arrive(uint32_t worker);
 void adsm_virtual_wake(uint32_t worker, size_t size);
 /* The worker computes again. */
 void adsm_virtual_resume(uint32_t worker);
+/* The worker gets a lock that is free on this node. A worker of this node releases a lock. */
+void adsm_virtual_lock(uint32_t worker, uint32_t lock);
+void adsm_virtual_unlock(uint32_t lock);
 /* A message is sent: returns its time. A message has arrived: that is the current event. */
 uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message);
 void adsm_virtual_receive(const struct adsm_hcrc_message *message, uint64_t sent);

@@ -121,9 +121,10 @@ static void acquire(struct worker *worker, uint32_t id)
 {
 	const uint64_t since = adsm_task_since();
 	enum adsm_hcrc_acquired how;
+	bool has_notices;
 
 	worker->waits_for = id;
-	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &how));
+	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &how, &has_notices));
 	worker->waits_for = ADSM_TASK_RUNS;
 	/* The worker has slept. */
 	if (how != ADSM_HCRC_WITHOUT_SLEEP) {
@@ -132,7 +133,8 @@ static void acquire(struct worker *worker, uint32_t id)
 				 how == ADSM_HCRC_FROM_WORKER ? id | ADSM_TASK_HANDED : id);
 	}
 	add_lock(worker, id);
-	take_notices(worker);
+	if (has_notices)
+		take_notices(worker);
 }
 
 static void release(struct worker *worker, uint32_t id)
