@@ -3,6 +3,8 @@
 #include <adsm_kernel.h>
 
 #ifdef ADSM_TASKS
+#include "../tasks/bank.h"
+
 /* A function that a task calls knows the worker, too. */
 ADSM_FUNCTION void add(ADSM_SPACE_GLOBAL int *total, int v)
 {
@@ -42,6 +44,32 @@ ADSM_TASK(sum, ADSM_IN(int, a), ADSM_VAL(int, n), ADSM_INOUT(int, total))
 	for (int i = ADSM_WORKER; i < n; i += ADSM_N_WORKERS)
 		mine += ADSM_READ(&a[i]);
 	add(total, mine);
+}
+
+/* A bank (tests/tasks/bank.h): each worker moves amounts from accounts of its own. An account has a lock. */
+ADSM_TASK(bank, ADSM_INOUT(long, accounts), ADSM_VAL(int, n_transfers), ADSM_VAL(int, abroad))
+{
+	unsigned seed = bank_seed(ADSM_WORKER);
+
+	for (int i = 0; i < n_transfers; i++) {
+		const struct transfer it = bank_next(&seed, ADSM_WORKER, ADSM_N_WORKERS, i % abroad == 0);
+
+		ADSM_LOCK(it.from < it.to ? it.from : it.to);
+		ADSM_LOCK(it.from < it.to ? it.to : it.from);
+		ADSM_WRITE(&accounts[it.from], ADSM_READ(&accounts[it.from]) - it.amount);
+		ADSM_WRITE(&accounts[it.to], ADSM_READ(&accounts[it.to]) + it.amount);
+		ADSM_UNLOCK(it.from);
+		ADSM_UNLOCK(it.to);
+	}
+}
+
+/* Takes and releases a lock that no other worker uses. */
+ADSM_TASK(laps, ADSM_VAL(int, n))
+{
+	for (int i = 0; i < n; i++) {
+		ADSM_LOCK(1 + ADSM_WORKER);
+		ADSM_UNLOCK(1 + ADSM_WORKER);
+	}
 }
 
 /* Each adds 1 to a number that the lock alone guards. */
