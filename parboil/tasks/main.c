@@ -62,6 +62,17 @@ static int run_program(const struct pt_program *program, const char *size, struc
 	return *run.wrong != '\0';
 }
 
+/* On cores with a local store each worker needs a core, and by default there is one for each processor. */
+static void ask_for_cores(unsigned workers)
+{
+	const char *backend = getenv("ADSM_BACKEND");
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", workers);
+	if (backend && !strcmp(backend, "scratchpad"))
+		setenv("ADSM_SCRATCHPAD_CORES", number, 0);
+}
+
 static void list(void)
 {
 	for (size_t i = 0; i < N_PROGRAMS; i++)
@@ -97,6 +108,7 @@ int main(int argc, char **argv)
 	}
 	if (i == argc)
 		ps_die("no program is given (--list lists all programs)");
+	ask_for_cores(run.workers);
 	for (; i < argc; i++, found = false) {
 		for (size_t k = 0; k < N_PROGRAMS; k++) {
 			if (strcmp(argv[i], programs[k]->name) && strcmp(argv[i], "all"))

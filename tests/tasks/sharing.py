@@ -19,6 +19,7 @@ if NODES:
 def run(what, *, program=("parboil/tasks/adsm-tasks",), more=(), status=0, stats="json:" + REPORT, **options):
     env = {name: value for name, value in os.environ.items() if not name.startswith("ADSM_")}
     env |= {**DEVICE, "ADSM_STATS": stats, "ADSM_ADVISE": "1", "ADSM_LOG": "error", **options}
+    env = {name: value for name, value in env.items() if value}
     done = subprocess.run([os.path.join(BUILD, program[0]), *program[1:], what, *more], env=env, capture_output=True,
                           text=True)
     assert done.returncode == status, done
@@ -106,6 +107,9 @@ def refused():
     text = run("ep", status=1, ADSM_SCRATCHPAD_CORES="5")
     assert ("task 'ep' has 6 workers, but device 0 can run at most 5 at the same time "
             "(ADSM_SCRATCHPAD_CORES)") in text, text
+    # By itself it asks for a core for each worker.
+    run("ep", ADSM_SCRATCHPAD_CORES=None)
+    assert kernel("ep")[1]["workers"] == 6
     # One page for all: slow, and right.
     run("ep", ADSM_TASK_PAGES="1")
 
