@@ -13,7 +13,10 @@
 #include <time.h>
 
 #include "cuda/cu.h"
+
+static const unsigned char module_image[] __attribute__((aligned(64))) = {
 #include "module.inc"
+};
 
 #define OBJECTS 1000
 #define OBJECT_SIZE ((size_t)64 << 10)

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "../doubles/cuda/driver.h"
-#include "module.inc"
 
 #define DECLARE(name, params) CUresult name params;
 ADSM_CU_FUNCTIONS(DECLARE, DECLARE)
@@ -30,6 +29,10 @@ static inline const char *error_name(CUresult error)
 
 #define CHECK_NAME(error) error_name(error)
 #include "../check.h"
+
+static const unsigned char module_image[] __attribute__((aligned(64))) = {
+#include "module.inc"
+};
 
 #define OK(call) CHECK_OK(call)
 #define DEVICE(p) ((CUdeviceptr)(uintptr_t)(p))
