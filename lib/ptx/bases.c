@@ -24,8 +24,12 @@ static void need_register(void *arg, uint32_t reg, bool writes)
 		needed->registers[reg] = COMPUTED;
 }
 
-static void need(struct needed *needed, const struct adsm_ptx_recipe *recipe)
+static void need(struct needed *needed, uint32_t reg)
 {
+	const struct adsm_ptx_recipe *recipe = &needed->linear->recipes.recipes[reg];
+
+	/* Without a recipe it is the value when the part begins. */
+	need_register(needed, reg, recipe->n > 0);
 	for (uint32_t i = 0; i < recipe->n; i++) {
 		const struct adsm_ptx_instruction *by = recipe->instructions[i];
 		uint32_t j = 0;
@@ -184,7 +188,7 @@ static void need_all(struct needed *needed)
 
 	for (uint32_t reg = 0; reg < linear->recipes.function->n_registers; reg++) {
 		if (index_number(linear, reg, false) || index_number(linear, reg, true))
-			need(needed, &linear->recipes.recipes[reg]);
+			need(needed, reg);
 	}
 	for (uint32_t i = 0; i < linear->n_limits + linear->n_splits; i++) {
 		const struct adsm_ptx_instruction *by = linear->limits[i].by;
@@ -192,10 +196,10 @@ static void need_all(struct needed *needed)
 		if (!is_used(linear, i))
 			continue;
 		if (!by)
-			need(needed, &linear->recipes.recipes[linear->limits[i].predicate]);
+			need(needed, linear->limits[i].predicate);
 		for (uint32_t side = 1; by && side < 3; side++) {
 			if (by->operands[side].kind == ADSM_PTX_OP_REGISTER)
-				need(needed, &linear->recipes.recipes[by->operands[side].reg]);
+				need(needed, by->operands[side].reg);
 		}
 	}
 }

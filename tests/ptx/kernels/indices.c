@@ -162,6 +162,23 @@ static void apart(const struct cuda_case *c, void *const *args, unsigned launch)
 	}
 }
 
+static void stairs(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[1];
+	int *out = args[0], turns = *(int *)args[2];
+
+	for (unsigned b = 0; b < c->grid[0]; b++)
+		for (unsigned t = 0; t < 40; t++) {
+			unsigned sum = 0;
+
+			for (unsigned k = 0; k < (unsigned)turns; k++) {
+				if (t <= k)
+					sum += (unsigned)in[b * 40 + 39 - t] + k;
+				out[(k * c->grid[0] + b) * 40 + t] = (int)sum;
+			}
+		}
+}
+
 const struct cuda_case indices_cases[] = {
 	{ .kernel = "index_wraps", { 3 }, { 32 }, 0, { BUFFER(I32, 100, RANDOM), VALUE(unsigned, 0xfffffff0u),
 	  VALUE(unsigned, 60) }, wraps },
@@ -190,6 +207,8 @@ const struct cuda_case indices_cases[] = {
 	  VALUE(int, 12), VALUE(int, 300) }, steps },
 	{ .kernel = "index_tiles", { 2 }, { 32 }, 0, { BUFFER(F32, 64, ZERO), BUFFER(F32, 320, RANDOM),
 	  VALUE(int, 160) }, tiles, 1e-6 },
+	{ .kernel = "index_stairs", { 2 }, { 40 }, 0, { BUFFER(I32, 1360, ZERO), BUFFER(I32, 80, RANDOM),
+	  VALUE(int, 17) }, stairs },
 	{ .kernel = "index_apart", { 2 }, { 96 }, 0, { BUFFER(I32, 192, ZERO), BUFFER(I32, 192, RANDOM) }, apart },
 	{ 0 },
 };

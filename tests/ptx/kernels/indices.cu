@@ -141,3 +141,19 @@ extern "C" __global__ void index_apart(int *out, const int *in)
 	}
 	out[blockIdx.x * 96 + threadIdx.x] = base;
 }
+
+/* In each turn of a loop with barriers one more thread has something to do. */
+extern "C" __global__ void index_stairs(int *out, const int *in, int turns)
+{
+	__shared__ int tile[40];
+	int sum = 0;
+
+	for (int k = 0; k < turns; k++) {
+		tile[threadIdx.x] = in[blockIdx.x * 40 + threadIdx.x] + k;
+		__syncthreads();
+		if ((int)threadIdx.x <= k)
+			sum += tile[39 - threadIdx.x];
+		out[(k * gridDim.x + blockIdx.x) * 40 + threadIdx.x] = sum;
+		__syncthreads();
+	}
+}
