@@ -513,7 +513,7 @@ ADSM_API int adsmDeviceSet(int device);
 
 /* ---- explicit copies --------------------------------------------------------------------- */
 
-typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* a call or an asynchronous copy: see events */
+typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* a call (adsm_queue.h) or a copy */
 
 /**
  * Allocate memory on the calling thread's device only, like cudaMalloc(). The CPU cannot access it.
@@ -560,44 +560,6 @@ ADSM_API int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_
 ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size,
 				 adsmEvent *ret_event);
 
-/* ---- events ------------------------------------------------------------------------------ */
-
-/*
- * An event stands for one call, or for one asynchronous copy. It is a value: the program may copy it, pass it to other
- * threads, and wait for it any number of times. There is nothing to free.
- *
- * The library remembers how the last 1024 calls of a device ended, and when they ran. Older calls count as successful.
- */
-
-/**
- * Return the event of the calling thread's last call.
- *
- *	adsmEvent event;
- *
- *	adsmCall(kernel, grid, block, adsmIn(a), adsmOut(b));
- *	adsmCallEvent(&event);
- *	... more calls ...
- *	adsmEventWait(event);
- *
- * @ret_event: gets the event.
- *
- * Returns 0 or:
- *   -ENOENT   the thread has made no call since the library started
- *   -EINVAL   @ret_event is NULL
- */
-ADSM_API int adsmCallEvent(adsmEvent *ret_event);
-
-/**
- * Ask whether a call or a copy has ended. The function does not wait.
- *
- * @event: from adsmCallEvent(), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
- *
- * Returns 0 if the call or the copy has ended without an error, its error, or:
- *   -EBUSY    it has not ended
- *   -EINVAL   @event is no event, or the library has been started again since
- */
-ADSM_API int adsmEventQuery(adsmEvent event);
-
 /**
  * Wait until a call or a copy has ended.
  *
@@ -607,7 +569,7 @@ ADSM_API int adsmEventQuery(adsmEvent event);
  * With the protocol batch, the function also fetches the objects of the call, as adsmSync() does, except objects that a
  * later call uses.
  *
- * @event: as for adsmEventQuery().
+ * @event: from adsmCallEvent() (adsm_queue.h), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
  *
  * Returns 0 if the call or the copy has ended without an error, its error, or:
  *   -EINVAL   @event is no event, or the library has been started again since
@@ -615,81 +577,6 @@ ADSM_API int adsmEventQuery(adsmEvent event);
  *   -EDEADLK  a service waits for a call that waits for the service (adsm_service.h)
  */
 ADSM_API int adsmEventWait(adsmEvent event);
-
-/**
- * Return when a call ran on the device. The times are on a clock that all calls of the device share. Their difference
- * is the time in the kernel.
- *
- * The clock of the backends cpu, scratchpad and cluster is CLOCK_MONOTONIC of the host. OpenCL has the clock of the
- * device. On CUDA the clock begins with the first call, about at CLOCK_MONOTONIC.
- *
- * @event: from adsmCallEvent().
- * @ret_start_ns, @ret_end_ns: the start and the end of the kernel, in nanoseconds; NULL: not needed.
- *
- * Returns 0, the error of the call if it has failed, or:
- *   -EBUSY    the call has not ended
- *   -EINVAL   @event is no event, or 1024 calls of the device have ended since
- *   -ENOTSUP  the device does not report when a kernel ran, or @event is a copy
- */
-ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
-
-/* ---- queues ------------------------------------------------------------------------------ */
-
-/*
- * Calls of one queue begin in the order of adsmCall() on each device. Calls of different queues may run at the same
- * time, unless one of them may write an object that another one uses. An unnamed call (adsmAssign()) runs alone.
- *
- * Only the backend cpu runs calls at the same time, at most four. Other devices run one call at a time, in the order of
- * adsmCall(), whatever the queue. Further limits:
- * - A task runs alone.
- * - Calls of kernels that use services or write-once objects are in the shared queue, whatever the thread's queue.
- * - While adsmCall() waits for calls of other queues, other threads cannot begin calls on the device.
- * - At most 127 calls begin after a call that has not ended.
- *
- * Threads that have not called adsmQueueSet() share one queue.
- */
-
-typedef struct adsmQueue adsmQueue;
-
-/**
- * Make a queue. The caller owns it until adsmQueueDestroy(). It works for all devices.
- *
- * Returns the queue, or NULL with errno:
- *   ENOMEM    there are 1024 queues
- */
-ADSM_API adsmQueue *adsmQueueCreate(void);
-
-/**
- * Destroy a queue. The function does not wait: calls of the queue continue. A thread whose queue was destroyed must
- * call adsmQueueSet() before its next call, which otherwise fails with -EINVAL.
- *
- * @queue: NULL has no effect.
- *
- * Returns 0, or -EINVAL if @queue is invalid.
- */
-ADSM_API int adsmQueueDestroy(adsmQueue *queue);
-
-/**
- * Set the queue of the calling thread's later calls.
- *
- * @queue: NULL: the queue that threads share.
- *
- * Returns 0, or -EINVAL if @queue is invalid.
- */
-ADSM_API int adsmQueueSet(adsmQueue *queue);
-
-/**
- * Let later calls of a queue begin after a call or a copy has ended, also if that is of another device.
- *
- * The function does not wait. A later adsmCall() on the queue may wait for the event before it starts the kernel. If
- * the call or the copy of the event fails, later calls run nevertheless.
- *
- * @queue: NULL: the queue that threads share.
- * @event: as for adsmEventQuery().
- *
- * Returns 0, or -EINVAL if an argument is invalid.
- */
-ADSM_API int adsmQueueWait(adsmQueue *queue, adsmEvent event);
 
 /* ---- looking inside ---------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "adsm_queue.h"
 #include "api/told.h"
 #include "base/log.h"
 #include "run/queue.h"
@@ -26,15 +27,18 @@ int adsmEventWait(adsmEvent event)
 
 int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
 {
+	ADSM_TELLS;
 	uint64_t start_ns = 0, end_ns = 0;
-	const int error = ADSM_AFTER_START(adsm_event_times(event, &start_ns, &end_ns));
+	int error = adsm_start();
 
+	if (!error)
+		error = adsm_event_times(event, &start_ns, &end_ns);
 	/* The library holds no lock here: the caller's variables may be shared memory. */
 	if (!error && ret_start_ns)
 		*ret_start_ns = start_ns;
 	if (!error && ret_end_ns)
 		*ret_end_ns = end_ns;
-	return error;
+	return ADSM_TOLD(error);
 }
 
 /* ---- queues */

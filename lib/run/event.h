@@ -2,6 +2,7 @@
 /* event.h - events of calls and asynchronous copies. An adsmEvent is a value, and the library keeps nothing for it. */
 #pragma once
 
+#include "adsm_queue.h"
 #include "core/home.h"
 
 /* The event of an operation on one of the backend's queues for copies. */

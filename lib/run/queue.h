@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "adsm_queue.h"
 #include "core/home.h"
 
 /* Returns NULL, with an error text, if there are too many. */
@@ -18,7 +19,8 @@ int adsm_queue_set(adsmQueue *queue);
 /* Later calls of the queue begin after an operation of a device has ended. @copies: one of the backend's queues for
  * copies, or ADSM_QUEUE_COMPUTE, where @seq is the number of a call. */
 int adsm_queue_await(adsmQueue *queue, const struct adsm_home *home, unsigned copies, uint64_t seq);
-/* The lane of this thread's calls on @home. */
+/* The lane of this thread's calls on @home. The thread has an entry (caller.h). */
 unsigned adsm_queue_lane(const struct adsm_home *home);
-/* Before a call on @home: wait for what the thread's queue waits for. The caller holds no lock. */
+/* Before a call on @home: wait for what the thread's queue waits for. The thread has an entry (caller.h), and holds no
+ * lock. */
 int adsm_queue_enter(const struct adsm_home *home);

@@ -2,6 +2,7 @@
 /* events.c - events of calls: their status, waits, times, and how long the library remembers them. */
 #include "conform.h"
 
+#include <adsm_queue.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -90,14 +91,16 @@ static void refused(void)
 {
 	static const adsmEvent nothing;
 	unsigned *a = words(N, 0);
-	uint64_t start, end;
-	adsmEvent event, good;
+	uint64_t start = 7, end = 8;
+	adsmEvent event = { 1, 2, 3 }, good;
 
 	CHECK_ERROR(adsmCallEvent(&event), ENOENT);
+	CHECK(event.device == 1 && event.queue == 2 && event.seq == 3);
 	CHECK_ERROR(adsmCallEvent(NULL), EINVAL);
 	CHECK_ERROR(adsmEventWait(nothing), EINVAL);
 	CHECK_ERROR(adsmEventQuery(nothing), EINVAL);
 	CHECK_ERROR(adsmEventTime(nothing, &start, &end), EINVAL);
+	CHECK(start == 7 && end == 8);
 	good = event = increment(a);
 	event.seq++;
 	CHECK_ERROR(adsmEventWait(event), EINVAL);

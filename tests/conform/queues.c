@@ -2,6 +2,7 @@
 /* queues.c - queues: the order of their calls, of calls that share objects, and waits for events. */
 #include "conform.h"
 
+#include <adsm_queue.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -7,13 +7,14 @@ import sys
 import tree
 
 CPLUSPLUS = ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h", "include/adsm_once.hpp",
-             "include/adsm_service.h", "include/adsm_lend.h", "include/adsm_texture.h"]
+             "include/adsm_service.h", "include/adsm_lend.h", "include/adsm_queue.h", "include/adsm_texture.h"]
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
     "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h",
                                                                                   "include/adsm_once.h",
                                                                                   "include/adsm_service.h",
                                                                                   "include/adsm_lend.h",
+                                                                                  "include/adsm_queue.h",
                                                                                   "include/adsm_texture.h",
                                                                                   "include/comic_pp_manager.h"]),
     "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
@@ -60,6 +61,16 @@ static int serve(void *ctx, const void *in, size_t in_size, void *out, size_t ou
 int main(void)
 {
 	return adsmServiceRegister("serve", serve, 1, 1, NULL) || adsmServiceUnregister("serve");
+}
+""",
+    "include/adsm_queue.h": """
+int main(void)
+{
+	adsmEvent event;
+
+	return adsmCallEvent(&event) || adsmEventQuery(event) || adsmEventWait(event) ||
+		adsmEventTime(event, NULL, NULL) || adsmQueueSet(adsmQueueCreate()) ||
+		adsmQueueWait(NULL, event) || adsmQueueDestroy(NULL);
 }
 """,
     "include/adsm_once.hpp": """
