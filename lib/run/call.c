@@ -224,6 +224,7 @@ static void note_call(struct call *call, struct adsm_device_event event, bool co
 {
 	struct adsm_home *home = call->bound.home;
 	struct adsm_pending *pending = adsm_pending_of(home);
+	struct adsm_caller *own = adsm_calls.caller;
 	uint64_t seq = home->last_seq;
 
 	if (event.seq || coalesces) {
@@ -249,11 +250,11 @@ static void note_call(struct call *call, struct adsm_device_event event, bool co
 	pending->own_seq = seq;
 	adsm_calls.once[home->index] = !adsm_calls.last_seq[home->index];
 	if (adsm_calls.once[home->index])
-		adsm_calls.lanes[home->index] = 0;
-	adsm_calls.lanes[home->index] |= (uint8_t)(1u << call->lane);
+		own->lanes[home->index] = 0;
+	own->lanes[home->index] |= (uint8_t)(1u << call->lane);
 	adsm_calls.last_seq[home->index] = seq;
-	adsm_calls.newest_device = (uint64_t)home->index;
-	adsm_calls.newest_seq = seq;
+	own->newest_device = (uint64_t)home->index;
+	own->newest_seq = seq;
 	adsm_calls.event_seq[home->index] = event.seq;
 	adsm_calls.event_queue[home->index] = (uint8_t)event.queue;
 }

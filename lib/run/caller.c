@@ -8,7 +8,7 @@
 
 #include "core/life.h"
 
-#define ERRNO_BITS 12			/* bits of an errno; the other bits have the thread's number */
+#define ERRNO_BITS 12			/* bits of an errno in failed; the other bits have the thread's number */
 /*
  * Destructors of the program's may still make calls and syncs. So the entry is given back only in the third round of
  * the thread's destructors. There may be only four rounds, and if the first call is made by a destructor, ours begin
@@ -16,17 +16,6 @@
  * never reused.
  */
 #define ROUNDS 3
-
-/*
- * An entry is reused by another thread after its thread has ended, but never freed: calls that still run point to it.
- * Each error is stored with the thread's number, so that an error that comes too late finds another number and is
- * dropped.
- */
-struct adsm_caller {
-	struct adsm_caller *next_free;
-	unsigned round;
-	_Atomic uint64_t failed[ADSM_MAX_DEVICES];	/* thread << ERRNO_BITS | errno */
-};
 
 _Thread_local struct adsm_calls adsm_calls;
 
@@ -51,6 +40,7 @@ static void renew(struct adsm_caller *caller, uint64_t thread)
 {
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		atomic_store(&caller->failed[i], thread << ERRNO_BITS);
+	caller->newest_seq = 0;
 }
 
 static void end_thread(void *arg)
@@ -97,6 +87,7 @@ struct adsm_caller *adsm_caller_get(uint64_t thread)
 		if (!caller)
 			return NULL;
 		caller->round = 0;
+		caller->queue = NULL;
 		renew(caller, thread);
 		/* Without the key the entry is not reused. Nothing else changes. */
 		if (has_key)

@@ -12,13 +12,26 @@ struct adsm_calls {
 	uint64_t id;			/* the thread's number, never reused */
 	struct adsm_caller *caller;	/* set by its first call */
 	unsigned epoch;			/* adsm_life.epoch at the time when the other members were set */
-	uint64_t newest_device, newest_seq;	/* its last call; seq 0: it has made none */
 	/* For each device, since the thread's last sync. */
 	uint64_t last_seq[ADSM_MAX_DEVICES];
 	uint64_t event_seq[ADSM_MAX_DEVICES];	/* the last one's event */
 	uint8_t event_queue[ADSM_MAX_DEVICES];
 	bool once[ADSM_MAX_DEVICES];		/* the call is the only one */
-	uint8_t lanes[ADSM_MAX_DEVICES];	/* of all these calls, by bits */
+};
+
+/*
+ * An entry is reused by another thread after its thread has ended, but never freed: calls that still run point to it.
+ * Each error is stored with the thread's number, so that an error that comes too late finds another number and is
+ * dropped. What a thread knows of its calls and needs less often is also here, because thread-local memory is scarce.
+ */
+struct adsm_caller {
+	struct adsm_caller *next_free;
+	unsigned round;
+	_Atomic uint64_t failed[ADSM_MAX_DEVICES];	/* thread and errno: caller.c */
+	uint64_t newest_device, newest_seq;	/* the thread's last call; seq 0: it has made none */
+	uint8_t lanes[ADSM_MAX_DEVICES];	/* of its calls since its last sync, by bits */
+	struct adsmQueue *queue;	/* of the thread's calls (queue.h); NULL: the one that threads share */
+	uint32_t queue_generation;
 };
 
 extern _Thread_local struct adsm_calls adsm_calls;

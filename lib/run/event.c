@@ -26,11 +26,15 @@ adsmEvent adsm_event_of_copy(const struct adsm_home *home, struct adsm_device_ev
 
 int adsm_event_of_call(adsmEvent *ret_event)
 {
+	const struct adsm_caller *own;
+
 	adsm_calls_renew();
-	if (!adsm_calls.newest_seq)
+	own = adsm_caller_get(adsm_calls.id);
+	if (!own)
+		return -ENOMEM;
+	if (!own->newest_seq)
 		return adsm_fail(-ENOENT, "this thread has made no call since the library started");
-	*ret_event = (adsmEvent){ adsm_calls.newest_device, (uint64_t)adsm_life.epoch << 32 | CALLS,
-				  adsm_calls.newest_seq };
+	*ret_event = (adsmEvent){ own->newest_device, (uint64_t)adsm_life.epoch << 32 | CALLS, own->newest_seq };
 	return 0;
 }
 

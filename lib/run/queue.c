@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "core/life.h"
+#include "run/caller.h"
 #include "run/wait.h"
 
 #define QUEUES_MAX 1024
@@ -21,7 +22,6 @@ struct adsmQueue {
 static struct adsmQueue queues[QUEUES_MAX], first;	/* first: the queue that all threads have at first */
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_QUEUES);	/* making and ending queues, and their waits */
 
-static _Thread_local struct { adsmQueue *queue; uint32_t generation; } mine;	/* NULL: the first queue */
 
 static bool is_live(const adsmQueue *queue)
 {
@@ -67,10 +67,16 @@ int adsm_queue_destroy(adsmQueue *queue)
 
 int adsm_queue_set(adsmQueue *queue)
 {
+	struct adsm_caller *own;
+
 	if (queue && !is_live(queue))
 		return no_queue(queue);
-	mine.queue = queue;
-	mine.generation = queue ? atomic_load(&queue->generation) : 0;
+	adsm_calls_renew();
+	own = adsm_caller_get(adsm_calls.id);
+	if (!own)
+		return -ENOMEM;
+	own->queue = queue;
+	own->queue_generation = queue ? atomic_load(&queue->generation) : 0;
 	return 0;
 }
 
@@ -107,15 +113,18 @@ static int wait_for(struct adsm_home *home, unsigned copies, uint64_t seq)
 
 unsigned adsm_queue_lane(const struct adsm_home *home)
 {
-	return mine.queue && home->n_lanes > 1 ? 1 + (unsigned)(mine.queue - queues) % (home->n_lanes - 1) : 0;
+	const adsmQueue *queue = adsm_calls.caller->queue;
+
+	return queue && home->n_lanes > 1 ? 1 + (unsigned)(queue - queues) % (home->n_lanes - 1) : 0;
 }
 
 int adsm_queue_enter(const struct adsm_home *home)
 {
-	adsmQueue *queue = mine.queue ? mine.queue : &first;
+	const struct adsm_caller *own = adsm_calls.caller;
+	adsmQueue *queue = own->queue ? own->queue : &first;
 	int error = 0;
 
-	if (mine.queue && atomic_load(&queue->generation) != mine.generation)
+	if (own->queue && atomic_load(&queue->generation) != own->queue_generation)
 		return adsm_fail(-EINVAL, "the queue of this thread, %p, was destroyed", (void *)queue);
 	if (atomic_load(&queue->epoch) != adsm_life.epoch)
 		return 0;

@@ -84,7 +84,7 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 /* Wait for this thread's calls, whose last one is @seq. In a single lane they end in order. */
 static int wait_for_all(struct adsm_home *home, uint64_t seq)
 {
-	const unsigned lanes = adsm_calls.lanes[home->index];
+	const unsigned lanes = adsm_calls.caller->lanes[home->index];
 
 	return lanes & (lanes - 1) ? adsm_wait_calls_to(home, seq) : adsm_wait_call(home, seq);
 }
