@@ -51,7 +51,7 @@ struct adsm_device_caps {
 	bool given_address;	/* alloc() takes the wanted address: one address on both sides */
 	bool dictates_address;	/* alloc() returns an address that the CPU's view must take */
 	bool has_address;	/* device memory has addresses */
-	bool signal_safe;	/* synchronous copies and event waits may run in the fault handler */
+	bool signal_safe;	/* alloc(), synchronous copies and event waits may run in the fault handler */
 	bool unified;		/* device memory is the arena's file itself: the library may omit copies */
 	bool survives;		/* device memory stays readable after the device was lost */
 	bool keeps;		/* alloc() and free() are slow: the library keeps freed memory for new objects */

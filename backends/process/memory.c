@@ -6,7 +6,6 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define COLD_SIZE ((size_t)16 << 10)	/* bytes of each piece for which the library knows whether it was written */
@@ -14,7 +13,42 @@
 struct process_memory {
 	struct adsm_memory base;
 	uint8_t *bytes;			/* in this process's mapping */
+	struct process_memory *next;	/* the next unused one */
 };
+
+/* alloc() may run in the fault handler, where malloc() must not be called. So these structures come from the system,
+ * many at a time, and are used again. */
+#define STRUCTURES_SIZE ((size_t)16 << 10)	/* bytes */
+static struct adsm_lock structures_lock = ADSM_LOCK_INIT(ADSM_RANK_MEMORIES);
+static struct process_memory *unused;
+
+static struct process_memory *new_structure(void)
+{
+	struct process_memory *memory, *table;
+	ADSM_SIGNALS_BLOCKED;
+
+	adsm_lock(&structures_lock);
+	table = unused ? NULL : adsm_os_table(STRUCTURES_SIZE);
+	for (size_t i = 0; table && i < STRUCTURES_SIZE / sizeof(*table); i++) {
+		table[i].next = unused;
+		unused = &table[i];
+	}
+	memory = unused;
+	if (memory)
+		unused = memory->next;
+	adsm_unlock(&structures_lock);
+	return memory;
+}
+
+static void give_structure(struct process_memory *memory)
+{
+	ADSM_SIGNALS_BLOCKED;
+
+	adsm_lock(&structures_lock);
+	memory->next = unused;
+	unused = memory;
+	adsm_unlock(&structures_lock);
+}
 
 static size_t warm_size(const struct adsm_process_device *device)
 {
@@ -72,11 +106,11 @@ int adsm_process_alloc(struct adsm_device *base, size_t size, uint64_t wanted, s
 				 (void *)(uintptr_t)wanted);
 	if (adsm_process_status(base))
 		return -ENODEV;
-	memory = malloc(sizeof(*memory));
+	memory = new_structure();
 	if (!memory)
 		return -ENOMEM;
 	if (!adsm_process_take(&device->shared->room, size)) {
-		free(memory);
+		give_structure(memory);
 		return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free", device->title, size,
 				 (unsigned long)adsm_process_left(&device->shared->room),
 				 (unsigned long)base->caps.memory_size);
@@ -113,7 +147,7 @@ void adsm_process_free(struct adsm_memory *base)
 	if (device->kind->freed)
 		device->kind->freed(device, offset, base->size);
 	adsm_process_give(&device->shared->room, base->size);
-	free(memory);
+	give_structure(memory);
 }
 
 /* ---- copies. Device memory stays mapped after the process has ended: copies still work on a lost device. */
