@@ -63,6 +63,7 @@ struct adsm_device_caps {
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* the kind of device memory, in one word, for people */
 	uint64_t memory_size;	/* bytes */
+	uint64_t alloc_max;	/* bytes: the most that one alloc() can return; 0: memory_size */
 	unsigned compute_units;
 	unsigned max_pending;	/* maximum number of outstanding launches */
 	/* maximum number of launches that run at the same time, each on a lane of its own; 0 means 1 */

@@ -226,10 +226,13 @@ static int describe(struct adsm_cl_device *device, int index)
 	GET(device->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device->base.max_threads);
 	if (!GET(device->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, dims))
 		memcpy(device->base.max_block, dims, sizeof(dims));
-	device->max_alloc = max_alloc ? max_alloc : memory;
+	if (adsm_opencl_options.memory_size && adsm_opencl_options.memory_size < memory)
+		memory = adsm_opencl_options.memory_size;
+	device->max_alloc = max_alloc && max_alloc < memory ? max_alloc : memory;
 	device->sub_buffer_align = align / 8;
 	device->base.base.caps = (struct adsm_device_caps){
 		.memory_size = memory,
+		.alloc_max = device->max_alloc,
 		.compute_units = units,
 		.max_pending = ADSM_DRIVEN_PENDING / 2,
 	};

@@ -14,6 +14,10 @@ struct adsm_option adsm_opencl_rows[] = {
 	  "opencl: how a device stores objects; auto: usm or address, which give objects device addresses, else "
 	  "buffer; not usm if the program itself uses OpenCL; unified: the library copies nothing",
 	  ADSM_FIELD(adsm_opencl_options.memory), adsm_parse_index, .class = "OpenCL" },
+	{ "OPENCL_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
+	  "opencl: the most device memory that the library uses on each device; auto: all that the device has",
+	  ADSM_FIELD(adsm_opencl_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto",
+	  .class = "OpenCL" },
 	{ "OPENCL_CACHE", "auto", "auto, off, or a folder",
 	  "opencl: folder of compiled programs; auto: adsm/opencl in the user's cache folder; off: no folder",
 	  ADSM_FIELD(adsm_opencl_options.cache), adsm_parse_text, .zero = "auto", .class = "OpenCL" },

@@ -11,6 +11,7 @@ enum adsm_opencl_memory {
 struct adsm_opencl_options {
 	const char *device;		/* ADSM_OPENCL_DEVICE: "": all devices; or platform:device */
 	enum adsm_opencl_memory memory;
+	uint64_t memory_size;		/* ADSM_OPENCL_MEMORY_SIZE: bytes; 0: the device's */
 	const char *cache;		/* ADSM_OPENCL_CACHE: "": the user's; "off", or a folder */
 	const char *library;		/* ADSM_OPENCL_LIBRARY: "": libOpenCL.so.1 */
 };
