@@ -50,8 +50,9 @@ int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_pro
 int adsm_os_unmap_to_reserve(void *address, size_t size);
 void adsm_os_unmap(void *address, size_t size);
 int adsm_os_protect(void *address, size_t size, enum adsm_prot prot);			/* [signal] */
-/* Allocate the pages of a mapped range now, so that the first use does not fault on each page. Best effort. */
-void adsm_os_populate(void *address, size_t size, bool write);			/* [signal] */
+/* Allocate the pages of a mapped range now, so that the first use does not fault on each page. Returns 0 also if the
+ * system cannot do that. */
+int adsm_os_populate(void *address, size_t size, bool write);			/* [signal] */
 /*
  * Put huge pages under a mapped, writable range. The contents stay. This takes 0.2 ms for each huge page, where 512
  * small pages take 2 ms, and the range then costs almost nothing to open and close.

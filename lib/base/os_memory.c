@@ -166,9 +166,12 @@ int adsm_os_protect(void *address, size_t size, enum adsm_prot prot)
 	return (int)sys(SYS_mprotect, address, size, prot_bits[prot]);
 }
 
-void adsm_os_populate(void *address, size_t size, bool write)
+int adsm_os_populate(void *address, size_t size, bool write)
 {
-	sys(SYS_madvise, address, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	long ret = sys(SYS_madvise, address, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+
+	/* Not supported (before Linux 5.14): the pages come when they are used. */
+	return ret == -EINVAL ? 0 : (int)ret;
 }
 
 bool adsm_os_huge(void *address, size_t size)
