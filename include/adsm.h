@@ -123,10 +123,14 @@ ADSM_API const char *adsmLastError(void);
  * The contents are undefined. adsmAllocWith() with ADSM_ALLOC_ZERO allocates zeros. The caller owns the memory until
  * adsmFree().
  *
+ * The object gets device memory when a call or a copy first needs it, and may lose the memory to objects of other calls
+ * (docs/oversubscription.md). So the objects of a device may be larger than its memory, all together. With
+ * ADSM_OVERSUBSCRIBE=off the function takes device memory.
+ *
  * Returns the address, which is page aligned, or NULL with errno:
  *   EINVAL    @size is 0
  *   ENODEV    there is no device, or the device was lost
- *   ENOMEM    the device or the host has not enough memory
+ *   ENOMEM    @size is more than the device's memory, or the host has not enough memory
  *   EAGAIN    the library could not start a thread
  */
 ADSM_API void *adsmAlloc(size_t size);
@@ -192,9 +196,12 @@ ADSM_API void *adsmSafeAlloc(size_t size);
  *
  * @p: an address in an object.
  *
+ * The address stays valid until adsmFree(): from the first call of this function on the object keeps its device memory.
+ *
  * Returns the address, or 0 with errno:
  *   EINVAL    @p is not in an object
  *   ENOTSUP   memory of this device has no addresses
+ *   ENOMEM    the object has no device memory at present, and the device is full
  */
 ADSM_API uint64_t adsmSafe(const void *p);
 
@@ -446,6 +453,8 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects
  *   -ENOEXEC  the kernel is compiled when it is first used (docs/cuda-c.md), and there is no C compiler, or it fails
  *   -EIO      a transfer failed
+ *   -ENOMEM   the objects that the kernel uses do not fit on the device together, or the host has no memory for the
+ *             objects that would make room for them; adsmLastError() has the numbers (docs/oversubscription.md)
  * A call that fails changes nothing, and the caller may repeat it.
  */
 ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args,
@@ -590,7 +599,7 @@ typedef struct adsmObjectProps {
 	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state */
 	char protocol[16];
 	int device;			/* the device's index */
-	uint64_t device_address;	/* 0 if memory of the device has no addresses */
+	uint64_t device_address;	/* 0: the device has no addresses, or the object has no device memory */
 } adsmObjectProps;
 
 #define ADSM_NAME_SIZE 32		/* maximum size of an object's name, with the terminating NUL */
@@ -637,7 +646,9 @@ ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 	X(io_ns, "time in interposed I/O") \
 	X(wait_ns, "time waiting for calls") \
 	X(once_waits, "waits for units of write-once objects") \
-	X(once_ns, "time waiting for these")
+	X(once_ns, "time waiting for these") \
+	X(displaced, "objects moved to the host for room on the device") \
+	X(displaced_bytes, "bytes fetched for that")
 
 typedef struct adsmStats {
 #define ADSM_STATS_FIELD(name, help) uint64_t name;

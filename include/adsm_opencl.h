@@ -69,13 +69,14 @@ ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
  * adsmOpenCLRelease() for the object.
  *
  * @p: an address in an object, or in device-only memory (adsmDeviceAlloc()).
- * @ret_buffer: the buffer. The library owns it. It is valid until the object is freed.
+ * @ret_buffer: the buffer. The library owns it. It is valid until the object is freed, and stays on the device.
  * @ret_offset: the offset of @p in the buffer, in bytes.
  *
  * Returns 0 or:
  *   -EINVAL   @p is not in an object
  *   -ENOTSUP  objects of the device are not separate buffers: ADSM_OPENCL_MEMORY is usm, svm or unified. With auto the
  *             library may choose usm, unless the program calls adsmOpenCLGet() early enough
+ *   -ENOMEM   the object has no device memory at present, and the device is full
  */
 ADSM_API int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset);
 

@@ -11,6 +11,7 @@
 #include "start/options.h"
 #include "core/life.h"
 #include "core/observe.h"
+#include "core/resident.h"
 #include "run/alloc.h"
 #include "run/call.h"
 #include "run/copy.h"
@@ -164,10 +165,10 @@ uint64_t adsmSafe(const void *p)
 		if (!object) {
 			error = adsm_fail(-EINVAL, "%p is not in a live object", p);
 		} else {
-			if (object->home->device->caps.has_address)
+			error = object->home->device->caps.has_address ? adsm_object_pin(object) :
+				adsm_fail(-ENOTSUP, "the memory of this device has no addresses");
+			if (!error)
 				address = object->memory->address + ((uintptr_t)p - object->start);
-			else
-				error = adsm_fail(-ENOTSUP, "the memory of this device has no addresses");
 			adsm_home_unlock(object->home, &old);
 		}
 	}
@@ -351,7 +352,8 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 	props.address = (void *)object->start;
 	props.size = object->size;
 	props.device = object->home->index;
-	props.device_address = object->memory->address;
+	props.device_address = object->memory ? object->memory->address :
+		object->home->device->caps.given_address ? object->start : 0;
 	if (!object->device_only) {
 		props.block_size = object->blocks.protocol->whole_object ? object->span : adsm_block_size(object);
 		props.n_blocks = object->blocks.n;

@@ -8,7 +8,7 @@
 #include "adsm_opencl.h"
 #include "driver/handles.h"
 #include "base/log.h"
-#include "core/object.h"
+#include "core/resident.h"
 #include "run/enter.h"
 #include "run/wait.h"
 #include "start/start.h"
@@ -69,6 +69,8 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 		error = adsm_fail(-ENOTSUP, "adsmOpenCLMem(): %p is on %s, not on an OpenCL device", p,
 				  object->home->device->name);
 	else
+		error = adsm_object_pin(object);
+	if (!error)
 		error = object->home->device->backend->driver->native_memory(object->memory, &handle);
 	if (!error) {
 		*ret_buffer = handle;

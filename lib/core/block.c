@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/copier.h"
 #include "core/observe.h"
+#include "core/resident.h"
 #include "core/transfer.h"
 #include "core/view.h"
 
@@ -166,6 +167,17 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	return 0;
 }
 
+int adsm_blocks_fetch(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	struct adsm_change change = adsm_blocks_plan(&object->blocks, first, n, ADSM_EVENT_READ);
+	int error;
+
+	begin(object, &change);
+	error = end(object, &change, adsm_run_fetch(object, &change));
+	check(object);
+	return error;
+}
+
 /* ---- writes that the engine reports, and that did not fault */
 
 struct collecting {
@@ -264,6 +276,10 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 	if (!block || (block->flags & ADSM_BLOCK_SENDING))
 		return false;
 	object = adsm_object_of(block);
+	if (!object->memory) {
+		adsm_object_place_early(object);
+		return true;
+	}
 	most = (uint32_t)((adsm_protocol_options.evict_batch + adsm_block_size(object) - 1) >> object->blocks.shift);
 	change = adsm_blocks_plan(&object->blocks, (uint32_t)(block - object->blocks.at), 1, ADSM_EVENT_SEND);
 	begin(object, &change);

@@ -66,6 +66,11 @@ uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at
 int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
 		       bool open);
 /*
+ * Fetch @n blocks from @first on for the library, not for an access of the CPU: the views stay as they are. All have
+ * the same state, and none is busy or waits for a call.
+ */
+int adsm_blocks_fetch(struct adsm_object *object, uint32_t first, uint32_t n);
+/*
  * @input has delivered @delivered bytes and lets go of the rest. If a fetch left out bytes of the rest, they are
  * fetched first, except those of other inputs.
  */

@@ -299,10 +299,12 @@ void adsm_blocks_join(struct adsm_blocks *blocks, void *policy, struct adsm_send
 	blocks->policy = policy;
 	blocks->sends = sends;
 	blocks->protocol->object(policy, &blocks->notes, 1);
-	if (adsm_blocks_n_unsent(blocks))
-		blocks->protocol->object_dirty(policy, 1);
-	for (uint32_t b = 0; b < blocks->n && adsm_blocks_unsent(blocks, b); b++)
-		blocks->protocol->dirtied(policy, &blocks->at[b], adsm_blocks_size(blocks, b, 1));
+	if (!adsm_blocks_n_unsent(blocks))
+		return;
+	blocks->protocol->object_dirty(policy, 1);
+	for (uint32_t b = 0; b < blocks->n; b++)
+		if (adsm_blocks_unsent(blocks, b))
+			blocks->protocol->dirtied(policy, &blocks->at[b], adsm_blocks_size(blocks, b, 1));
 }
 
 void adsm_blocks_leave(struct adsm_blocks *blocks)

@@ -34,6 +34,16 @@ struct adsm_ahead {
 	struct adsm_cause cause;	/* the cause of the reader's fault */
 };
 
+/* The device memory of a home's objects: resident.h. */
+struct adsm_residents {
+	bool on;			/* objects may be without device memory */
+	uint32_t n_absent;		/* live objects that have none */
+	uint64_t absent_size;		/* their bytes, in whole pages */
+	uint64_t round;			/* counts the calls that looked for room: see object->round */
+	/* policies without limits, for objects that the device has no room for: their blocks are not sent early */
+	struct adsm_policies parked;
+};
+
 /* A device together with its objects. */
 struct adsm_home {
 	struct adsm_lock lock;		/* guards the objects, and all fields below that say nothing else */
@@ -45,6 +55,7 @@ struct adsm_home {
 	_Atomic uint32_t n_waiting;	/* threads that wait on tick */
 	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
 	struct adsm_policies policies;
+	struct adsm_residents residents;
 	struct adsm_sends sends;
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;

@@ -34,6 +34,10 @@ struct adsm_object {
 	bool lent;			/* the system may still have pages of it in a pipe or in the network */
 	/* if the driver dictates the address: its place is a part of a chunk (place.c) */
 	bool chunked;
+	/* its device memory stays until it is freed: resident.h */
+	_Atomic bool pinned;
+	bool placing;			/* a thread is taking or freeing its device memory */
+	bool parked;			/* its policy is one of home->residents.parked */
 	uintptr_t start;
 	size_t size;			/* bytes that the caller asked for */
 	size_t span;			/* size, rounded up to whole pages */
@@ -42,7 +46,8 @@ struct adsm_object {
 	_Atomic uint8_t *_Atomic limits;	/* what the program permits of each page (limits.h); NULL: everything */
 	_Atomic bool locked;		/* the program has locked some of its memory, by mlock() */
 	struct adsm_blocks blocks;
-	struct adsm_memory *memory;
+	struct adsm_memory *memory;	/* NULL: the device has no memory of it now */
+	uint64_t round;			/* the last value of home->residents.round where a call used it */
 	uint64_t generation;		/* a different number for each object in this slot */
 	uint64_t born_seq;		/* calls up to this number cannot use it */
 	uint64_t use_seq[ADSM_LANES_MAX];	/* in each lane, the last named call that uses it */
@@ -156,6 +161,15 @@ static inline struct adsm_object *adsm_object_lock(uintptr_t address)
 
 /* The same if the caller holds the home's lock: finds only objects of that home. */
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
+
+/* An object without device memory comes (@change is 1) or goes (-1). Lock held. */
+static inline void adsm_residents_count(const struct adsm_object *object, int change)
+{
+	struct adsm_residents *residents = &object->home->residents;
+
+	residents->n_absent += (uint32_t)change;
+	residents->absent_size += change < 0 ? -(uint64_t)object->span : object->span;
+}
 
 /* Put an object on its home's list of open objects; take it off. Lock held. */
 void adsm_object_list_open(struct adsm_object *object);

@@ -134,6 +134,16 @@ bool adsm_objects_give_up(const struct adsm_home *home)
 	return any;
 }
 
+bool adsm_objects_give_up_oldest(const struct adsm_home *home)
+{
+	bool any;
+
+	adsm_mutex_lock(&mutex);
+	any = adsm_place_give_up_oldest(home);
+	adsm_mutex_unlock(&mutex);
+	return any;
+}
+
 uint64_t adsm_objects_memory_free(const struct adsm_home *home)
 {
 	struct adsm_device *device = home->device;
@@ -189,21 +199,37 @@ static int populate(struct adsm_object *object, enum adsm_prot view)
 /* The contents are undefined: make that visible by a different pattern on each side. */
 static void fill_patterns(struct adsm_object *object)
 {
-	const struct adsm_backend *backend = object->home->device->backend;
-
-	if (object->span > (size_t)1 << 20)
+	if (object->span > ADSM_PLACE_PATTERN_MAX)
 		return;
 	if (!object->device_only)
 		memset(object->alias, 0xc5, object->span);
 	/* The program's own memory may not belong to it yet, in the order of its commands. */
-	if (!object->home->device->caps.unified && !object->adopted)
-		backend->fill(object->memory, 0, 0xd5, object->span, NULL);
+	if (object->memory && !object->home->device->caps.unified && !object->adopted)
+		adsm_place_pattern(object->memory);
 }
 #else
 static void fill_patterns(struct adsm_object *object)
 {
 }
 #endif
+
+/* Does an object get its device memory now, and keep it? */
+static bool is_pinned(const struct adsm_home *home, const struct adsm_object_options *options)
+{
+	return !home->residents.on || options->device_only || options->adopt || options->reuse || options->pinned;
+}
+
+/* Can the device ever have the object? */
+static int check_size(const struct adsm_object *object)
+{
+	const struct adsm_device *device = object->home->device;
+	uint64_t most = device->caps.alloc_max ? device->caps.alloc_max : device->caps.memory_size;
+
+	return object->span <= most ? 0 :
+		adsm_fail(-ENOMEM, "an object of %zu bytes is too large for %s: it has %lu bytes of memory, and one "
+			  "object may have %lu", object->size, device->name, (unsigned long)device->caps.memory_size,
+			  (unsigned long)most);
+}
 
 /* All of making an object, except that it becomes live. */
 static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
@@ -217,11 +243,18 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->span = adsm_whole_pages(size);
 	object->device_only = options->device_only;
 	object->adopted = options->adopt || options->reuse;
+	object->pinned = is_pinned(object->home, options);
+	object->placing = object->parked = false;
+	object->memory = NULL;
+	object->round = 0;
 	object->blocks = (struct adsm_blocks){
 		.protocol = options->protocol,
 		.detects = options->protocol && adsm_protocol_detects(options->protocol),
 	};
 	object->chunked = false;
+	error = object->pinned ? 0 : check_size(object);
+	if (error)
+		return error;
 	/* ReadOnly, but closed: there is nothing to be read, and so a block that is written first is opened only
 	 * once. */
 	if (!object->blocks.detects || options->populate)
@@ -298,6 +331,8 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 		home->n_undetected += !object->blocks.detects;
 		home->n_synced += object->blocks.syncs;
 	}
+	if (!object->memory)
+		adsm_residents_count(object, 1);
 	object->live = true;
 	adsm_unlock(&home->lock);
 	adsm_os_signals_restore(&old);
@@ -311,6 +346,8 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 	bool kept;
 
 	object->live = false;
+	if (!object->memory)
+		adsm_residents_count(object, -1);
 	if (!object->device_only) {
 		adsm_blocks_leave(&object->blocks);
 		adsm_inputs_drop(object);

@@ -14,6 +14,7 @@ struct adsm_object_options {
 	uint64_t adopt;
 	/* also the program's own memory, but memory that is kept (kept.h); -ENOENT if there is none */
 	bool reuse;
+	bool pinned;			/* it gets device memory now, and keeps it */
 };
 
 /* How many objects are alive, device-only ones included. */
@@ -30,6 +31,8 @@ uint64_t adsm_objects_memory_free(const struct adsm_home *home);
 /* Free the memory that is kept for new objects of a home, or of all homes if @home is NULL. True: there was some. No
  * lock held. */
 bool adsm_objects_give_up(const struct adsm_home *home);
+/* The same for the oldest of them only. */
+bool adsm_objects_give_up_oldest(const struct adsm_home *home);
 
 /*
  * Take a closed range of the arena for anything that is not an object; in the index the range belongs to @stand_in,

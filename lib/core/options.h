@@ -12,6 +12,7 @@ struct adsm_core_options {
 		uint64_t address, size;	/* 0: the library chooses */
 	} arena;			/* ADSM_ARENA=address[,size] */
 	size_t keep;			/* ADSM_KEEP: bytes of kept memory, on each side */
+	bool oversubscribe;		/* ADSM_OVERSUBSCRIBE: objects may need more memory than a device has */
 };
 
 extern struct adsm_core_options adsm_core_options;

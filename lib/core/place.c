@@ -153,7 +153,8 @@ static bool keep(const struct adsm_object *object, adsm_kept_free *driver_free)
 		.device_only = object->device_only, .chunked = object->chunked,
 	};
 
-	if (!kept.home->device->caps.keeps || (object->adopted && !driver_free) || kept.span > adsm_core_options.keep)
+	if (!kept.memory || !kept.home->device->caps.keeps || (object->adopted && !driver_free) ||
+	    kept.span > adsm_core_options.keep)
 		return false;
 	while (!adsm_kept_put(&kept))
 		if (!adsm_place_give_up_oldest(kept.home) && !adsm_place_give_up_oldest(NULL))
@@ -178,17 +179,31 @@ bool adsm_place_take_kept(struct adsm_object *object, enum adsm_pages *ret_pages
 
 /* ---- taking */
 
+#ifndef NDEBUG
+void adsm_place_pattern(struct adsm_memory *memory)
+{
+	if (memory->size <= ADSM_PLACE_PATTERN_MAX)
+		memory->device->backend->fill(memory, 0, 0xd5, memory->size, NULL);
+}
+#endif
+
+int adsm_place_alloc(const struct adsm_object *object, struct adsm_memory **ret_memory)
+{
+	struct adsm_device *device = object->home->device;
+
+	return device->backend->alloc(device, object->span, object->start, ret_memory);
+}
+
 /* Address, memory and view, if the address is the arena's. */
 static int place_here(struct adsm_object *object, enum adsm_pages *ret_pages)
 {
-	struct adsm_device *device = object->home->device;
 	int error = object->device_only ? adsm_arena_take(object->span, &object->start) :
 		adsm_arena_take_view(object->span, &object->start, ret_pages);
 
 	if (error)
 		return error;
 	object->alias = adsm_arena_alias(object->start);
-	error = device->backend->alloc(device, object->span, object->start, &object->memory);
+	error = object->pinned ? adsm_place_alloc(object, &object->memory) : 0;
 	if (error)
 		give_range(object);
 	return error;
@@ -277,7 +292,8 @@ bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free)
 	/* It is unknown when the system has finished with pages that it was lent, so no other object ever gets them. */
 	if (!error && !object->lent && keep(object, driver_free))
 		return true;
-	object->home->device->backend->free(object->memory);
+	if (object->memory)
+		object->home->device->backend->free(object->memory);
 	if (object->lent)
 		adsm_blocks_clear_flags(&object->blocks, 0, object->blocks.n, ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
 	give_range(object);

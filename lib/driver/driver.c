@@ -9,9 +9,11 @@
 #include "core/block.h"
 #include "core/index.h"
 #include "core/life.h"
+#include "core/resident.h"
 #include "run/alloc.h"
 #include "run/coalesced.h"
 #include "run/copy.h"
+#include "run/enter.h"
 #include "run/explicit.h"
 #include "run/inside.h"
 #include "run/sync.h"
@@ -25,11 +27,27 @@ bool adsm_driver_active(void)
 	return adsm_started() && adsm_objects_alive();
 }
 
+/* The program's driver gets the object's device address. Returns false if the device has no room for the object. */
+static bool pin(const void *p)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(p, &old);
+	int error = object ? adsm_object_pin(object) : -EINVAL;
+
+	if (object)
+		adsm_home_unlock(object->home, &old);
+	if (error)
+		adsm_error("the driver cannot use the object at %p: %s", p, adsm_last_error());
+	return !error;
+}
+
 bool adsm_driver_find(const void *p, struct adsm_driver_place *ret_place)
 {
 	const struct adsm_object *object = adsm_started() ? adsm_index_find((uintptr_t)p) : NULL;
 
 	if (!object || !object->live || object->freeing || (uintptr_t)p - object->start >= object->size)
+		return false;
+	if (!object->pinned && !pin(p))
 		return false;
 	*ret_place = (struct adsm_driver_place){
 		.home = object->home,

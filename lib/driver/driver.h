@@ -40,7 +40,10 @@ static inline unsigned adsm_driver_written(const struct adsm_driver_place *place
 
 /* Has the library started, and is there any object? This is cheap; wrappers call it first. */
 bool adsm_driver_active(void);
-/* Find the object of an address. Returns false if there is none. This is cheap and takes no lock. */
+/*
+ * Find the object of an address. Returns false if there is none. This is cheap and takes no lock, except the first time
+ * for an object that is not adopted: from then on that object keeps its device memory (core/resident.h).
+ */
 bool adsm_driver_find(const void *p, struct adsm_driver_place *ret_place);
 /* The existing home of a driver's context, or NULL. */
 struct adsm_home *adsm_driver_home_of(void *context);

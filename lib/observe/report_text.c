@@ -199,6 +199,7 @@ static const char *const reasons[ADSM_N_WHYS] = {
 	[ADSM_WHY_OTHER] = "other causes", [ADSM_WHY_COPY] = "a copy (such as memcpy())",
 	[ADSM_WHY_FILL] = "a fill (such as memset())", [ADSM_WHY_IO] = "input or output",
 	[ADSM_WHY_HOLD] = "adsmHold()", [ADSM_WHY_SYNC] = "adsmSync()", [ADSM_WHY_EVICT] = "early, before a call",
+	[ADSM_WHY_ROOM] = "room on the device for other objects",
 };
 
 static void text_reason(FILE *out, const struct adsm_fact_cause *cause)
@@ -456,6 +457,17 @@ static void text_kernels_advice(FILE *out, const struct adsm_facts *facts)
 		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=json:FILE)\n", n - n_shown);
 }
 
+/* Objects that moved to the host because the device was full. */
+static void text_displaced(FILE *out, const struct adsm_facts *facts)
+{
+	if (!facts->totals.displaced)
+		return;
+	fprintf(out, "adsm:\nadsm: %s moved to the host to make room on the device, which took %s\n",
+		count_text(facts->totals.displaced, "object").text, size_text(facts->totals.displaced_bytes).text);
+	if (adsm_observes(ADSM_OBSERVE_ADVICE))
+		fputs("adsm: the advice compares without such moves, as if the device had room for all objects\n", out);
+}
+
 /* ---- the whole report */
 
 void adsm_report_text(FILE *out, struct adsm_facts *facts)
@@ -467,6 +479,7 @@ void adsm_report_text(FILE *out, struct adsm_facts *facts)
 	text_head(out, facts);
 	text_time(out, facts);
 	text_waiters(out, facts);
+	text_displaced(out, facts);
 	text_advice(out, facts);
 	text_kernels_advice(out, facts);
 	adsm_facts_fold(facts);

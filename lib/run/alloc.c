@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "core/arena.h"
 #include "core/block.h"
+#include "core/life.h"
 #include "core/shared.h"
 #include "run/coalesced.h"
 #include "run/enter.h"
@@ -18,6 +19,7 @@
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address)
 {
+	struct adsm_object_options own = *options;
 	struct adsm_object *object;
 	int error;
 
@@ -31,7 +33,9 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 		if (error)
 			return adsm_fail(error, "cannot start a thread for early transfers (ulimit -u, ulimit -v)");
 	}
-	error = adsm_object_create(home, size, options, &object);
+	/* A kernel that waits for this service may use the object as soon as it knows the address. */
+	own.pinned |= adsm_serving;
+	error = adsm_object_create(home, size, &own, &object);
 	if (error)
 		return error;
 	if (!adsm_arena_has(object->start))

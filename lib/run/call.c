@@ -17,6 +17,7 @@
 #include "run/pending.h"
 #include "run/queue.h"
 #include "run/release.h"
+#include "run/residency.h"
 #include "run/wait.h"
 
 #define TOUCH_GRACE_NS 5000000		/* how long a call waits for threads whose touch came
@@ -367,7 +368,7 @@ static int enter_call(struct call *call)
 
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = adsm_bind_objects(&call->bound);
+	error = adsm_bind_resident(&call->bound, &old);
 	if (!error)
 		error = wait_for_others(call, &old);
 	if (!error)

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "core/block.h"
 #include "core/observe.h"
+#include "core/resident.h"
 #include "run/enter.h"
 #include "run/wait.h"
 
@@ -182,22 +183,26 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 	end = offset + part->size;
 	if (object != part->to || head >= part->size || !may_take(object))
 		goto unlock;
+	if (copy->direct || end == object->size)
+		end += adsm_block_size(object) - 1;	/* and a part of the next block */
+	first = (uint32_t)((offset + head) >> object->blocks.shift);
+	n = (uint32_t)(end >> object->blocks.shift) - first;
+	/* If the device has no room, the CPU copies. */
+	if (!n || !adsm_object_place_for_copy(object))
+		goto unlock;
 	if (!copy->fill && !part->from) {
 		w.host = copy->src;
 	} else if (!copy->fill) {
 		/* Either both are on one device, and one lock covers both, or the source is not found here. */
 		w.src = adsm_object_find_locked(object->home, (uintptr_t)copy->src);
-		if (!w.src || w.src != part->from)
+		if (!w.src || w.src != part->from || !w.src->memory)
 			goto unlock;
 		w.src_offset = (uintptr_t)copy->src + head - w.src->start;
 	}
 	adsm_retire(object->home);
-	first = (uint32_t)((offset + head) >> object->blocks.shift);
-	if (copy->direct || end == object->size)
-		end += adsm_block_size(object) - 1;	/* and a part of the next block */
-	n = (uint32_t)(end >> object->blocks.shift) - first;
-	result = n ? quiet(object, w.src, first, n, &old) : 0;
-	if (result || !n || !may_take(object) || !is_known(object) ||
+	result = quiet(object, w.src, first, n, &old);
+	/* A call may have taken the memory away meanwhile. */
+	if (result || !may_take(object) || !object->memory || (w.src && !w.src->memory) || !is_known(object) ||
 	    (w.src && !is_known(w.src)))
 		goto unlock;
 	w.dst_offset = offset + head;

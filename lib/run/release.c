@@ -100,14 +100,20 @@ static int release_named(struct adsm_bound *bound, struct adsm_sigset *old)
 	return moved;
 }
 
-/* An unnamed call uses all objects of the device but those assigned to other kernels only. */
+/* An unnamed call uses all objects of the device but those assigned to other kernels only. An object without device
+ * memory is out of its reach: the program's own commands have no address of it (residency.c), or it is new. */
+static bool is_reached(const struct adsm_object *object)
+{
+	return !object->assigned && object->memory;
+}
+
 static int release_all(struct adsm_home *home, struct adsm_sigset *old)
 {
 	struct adsm_object *object = home->open;
 	int moved = 0;
 
 	while (object) {
-		int result = object->assigned ? 0 : release(object, ADSM_ACCESS_INOUT, old);
+		int result = is_reached(object) ? release(object, ADSM_ACCESS_INOUT, old) : 0;
 
 		if (result < 0)
 			return result;
@@ -188,7 +194,7 @@ void adsm_release_take(struct adsm_bound *bound, unsigned lane, uint64_t seq)
 		home->unknown_seq = seq;
 	for (struct adsm_object *object = home->open, *next; object; object = next) {
 		next = object->open_next;
-		if (!object->assigned)
+		if (is_reached(object))
 			take_object(bound, object, ADSM_EVENT_CALL_INOUT);
 	}
 }

@@ -8,12 +8,12 @@
 
 #include "base/log.h"
 #include "base/symbols.h"
-#include "core/index.h"
-#include "core/object.h"
 #include "core/objects.h"
+#include "core/resident.h"
 #include "protocols/list.h"
 #include "run/alloc.h"
 #include "run/copy.h"
+#include "run/enter.h"
 
 static void free_all(void **addresses, size_t n)
 {
@@ -29,25 +29,42 @@ static uint8_t digit(char c)
 	return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
+/* The device address of a variable, which other variables contain: from now on it keeps its device memory. */
+static int address_of(const void *variable, uint64_t *ret_address)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(variable, &old);
+	int error = object ? adsm_object_pin(object) : -EINVAL;
+
+	if (!error)
+		*ret_address = object->memory->address;
+	if (object)
+		adsm_home_unlock(object->home, &old);
+	return error;
+}
+
 /* Write the initial value of a variable. */
 static int fill(struct adsm_symbol *symbol, void *const *addresses, void *to)
 {
 	struct adsm_symbol_address address;
 	uint8_t *bytes = calloc(1, symbol->size);
-	int error;
+	uint64_t target = 0;
+	int error = 0;
 
 	if (!bytes)
 		return adsm_fail(-ENOMEM, "no memory for the initial value of the module's variable '%.*s', %lu bytes",
 				 (int)symbol->name_size, symbol->name, (unsigned long)symbol->size);
 	for (size_t i = 0; i < symbol->n_bytes; i++)
 		bytes[i] = (uint8_t)(digit(symbol->bytes[2 * i]) << 4 | digit(symbol->bytes[2 * i + 1]));
-	while (adsm_symbol_address(symbol, &address)) {
-		const struct adsm_object *target = adsm_index_find((uintptr_t)addresses[address.symbol]);
-		const uint64_t value = (target->memory->address + address.addend) >> address.shift;
+	while (!error && adsm_symbol_address(symbol, &address)) {
+		uint64_t value;
 
+		error = address_of(addresses[address.symbol], &target);
+		value = (target + address.addend) >> address.shift;
 		memcpy(bytes + address.offset, &value, address.size);
 	}
-	error = adsm_memcpy(to, bytes, symbol->size, NULL);
+	if (!error)
+		error = adsm_memcpy(to, bytes, symbol->size, NULL);
 	free(bytes);
 	return error;
 }

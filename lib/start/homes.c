@@ -7,6 +7,7 @@
 #include "core/options.h"
 #include "core/arena.h"
 #include "core/objects.h"
+#include "core/resident.h"
 #include "observe/observe.h"
 #include "run/printed.h"
 #include "once/make.h"
@@ -71,6 +72,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 		device->caps.max_running ? device->caps.max_running : 1;
 	adsm_pending_init(home);
 	adsm_policies_init(&home->policies);
+	adsm_residents_init(home);
 	error = adsm_service_start(home);
 	if (error) {
 		backend->close(device);

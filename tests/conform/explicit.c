@@ -237,6 +237,8 @@ static void exhausted(void)
 	unsigned *d[64], n = 0, value = 0;
 	uint64_t total;
 
+	/* Otherwise adsmAlloc() takes no device memory. */
+	set("oversubscribe", "off");
 	/* If the device's memory cannot be made small, filling it would take too long. */
 	set("cpu_memory_size", "16M");
 	total = device_props().memory_size;

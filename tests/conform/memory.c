@@ -106,6 +106,8 @@ static void exhausted(void)
 	uint64_t total;
 	unsigned *p[64];
 
+	/* Otherwise adsmAlloc() takes no device memory. */
+	set("oversubscribe", "off");
 	/* If the device's memory cannot be made small, filling it would take too long. */
 	set("cpu_memory_size", "16M");
 	total = device_props().memory_size;

@@ -137,6 +137,7 @@ static void full(void)
 	size_t n = 0;
 
 	set_plan("memory=64M");
+	set("oversubscribe", "off");
 	CHECK_NULL(adsmAlloc(128u << 20), ENOMEM);
 	CHECK_SAYS("full");
 	while (n < 64 && (p[n] = adsmAlloc(size)))

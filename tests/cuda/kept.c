@@ -23,6 +23,12 @@ static struct test_cuda_counts counts(void)
 	return now;
 }
 
+/* Only device memory is kept, so objects get it at their allocation. */
+__attribute__((constructor)) static void take_at_allocation(void)
+{
+	setenv("ADSM_OVERSUBSCRIBE", "off", 1);
+}
+
 static void turn(size_t size)
 {
 	CHECK_OK(adsmFree(alloc(size)));

@@ -13,8 +13,8 @@
 #include "core/arena.h"
 #include "core/block.h"
 #include "core/index.h"
-#include "core/block.h"
 #include "core/life.h"
+#include "core/resident.h"
 #include "protocols/states.h"
 #include "run/alloc.h"
 #include "run/call.h"
@@ -66,7 +66,12 @@ static inline unsigned device_word(const volatile unsigned *p)
 static inline void device_write(const volatile void *p, const void *bytes, size_t size)
 {
 	struct adsm_object *object = object_of(p);
+	struct adsm_sigset old;
 
+	/* It may have no device memory yet. */
+	adsm_home_lock(object->home, &old);
+	CHECK(!adsm_object_pin(object));
+	adsm_home_unlock(object->home, &old);
 	CHECK(!object->home->device->backend->to_device(object->memory, (uintptr_t)p - object->start, bytes, size,
 							 NULL));
 }

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* resident.c - see resident.h. */
+#include "core/resident.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/copier.h"
+#include "core/objects.h"
+#include "core/observe.h"
+#include "core/options.h"
+#include "core/place.h"
+
+void adsm_residents_init(struct adsm_home *home)
+{
+	const struct adsm_device_caps *caps = &home->device->caps;
+
+	home->residents.on = adsm_core_options.oversubscribe && !adsm_paper &&
+		adsm_protocol_options.evict_batch != 1 && !caps->unified && !caps->dictates_address;
+}
+
+/* From now on a policy of @policies chooses the object's blocks. None is queued or being sent. */
+static void move_to(struct adsm_object *object, struct adsm_policies *policies)
+{
+	struct adsm_blocks *blocks = &object->blocks;
+
+	adsm_blocks_leave(blocks);
+	adsm_blocks_join(blocks, adsm_policy_of(policies, blocks->protocol), &object->home->sends);
+	object->parked = policies == &object->home->residents.parked;
+}
+
+/* ---- taking memory */
+
+struct taking {
+	const struct adsm_object *object;
+	struct adsm_memory *memory;
+};
+
+static int take(void *arg)
+{
+	struct taking *taking = arg;
+	int error = adsm_place_alloc(taking->object, &taking->memory);
+
+	if (!error)
+		adsm_place_pattern(taking->memory);
+	return error;
+}
+
+int adsm_object_place(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+	const uint64_t generation = object->generation;
+	struct taking taking = { .object = object };
+	int error;
+
+	while (object->placing && object->generation == generation)
+		adsm_home_wait(home);
+	if (!object->live || object->freeing || object->generation != generation)
+		return adsm_fail(-EINVAL, "the object was freed meanwhile");
+	if (object->memory)
+		return 0;
+	object->placing = true;
+	object->blocks.n_busy++;	/* no call begins and no thread frees it meanwhile */
+	adsm_unlock(&home->lock);
+	do
+		error = adsm_backend_run(home, take, &taking);
+	while (error == -ENOMEM && !adsm_in_fault && adsm_objects_give_up_oldest(home));
+	adsm_lock(&home->lock);
+	object->blocks.n_busy--;
+	object->placing = false;
+	if (!error) {
+		adsm_residents_count(object, -1);
+		object->memory = taking.memory;
+		if (object->parked)
+			move_to(object, &home->policies);
+	}
+	adsm_home_notify(home);
+	return error;
+}
+
+void adsm_object_place_early(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+	const uint64_t generation = object->generation;
+	bool fits = home->residents.absent_size <= adsm_objects_memory_free(home);
+
+	if (fits && !adsm_object_place(object))
+		return;
+	if (object->live && object->generation == generation && !object->memory && !object->parked)
+		move_to(object, &home->residents.parked);
+}
+
+bool adsm_object_place_for_copy(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+	const uint64_t generation = object->generation;
+
+	if (object->memory)
+		return true;
+	/* In a fault handler only the copier may ask some backends. */
+	if ((!adsm_in_fault || !home->has_service) && adsm_objects_memory_free(home) < object->span)
+		return false;
+	return !adsm_object_place(object) && object->generation == generation && object->memory;
+}
+
+int adsm_object_pin(struct adsm_object *object)
+{
+	int error = object->pinned ? 0 : adsm_object_place(object);
+
+	if (!error)
+		object->pinned = true;
+	return error;
+}
+
+/* ---- giving memory up */
+
+bool adsm_object_can_be_displaced(const struct adsm_object *object)
+{
+	const struct adsm_protocol *protocol = object->blocks.protocol;
+	unsigned host_has = ~(unsigned)object->blocks.lacking & ((1u << protocol->n_states) - 1);
+
+	for (unsigned state = 0; state < protocol->n_states; state++) {
+		const struct adsm_step *steps = protocol->steps[state];
+
+		if (!(host_has >> state & 1) && steps[ADSM_EVENT_READ].result == ADSM_RESULT_REFUSE)
+			return false;
+		if (host_has >> state & 1 && (steps[ADSM_EVENT_WRITE].result == ADSM_RESULT_REFUSE ||
+					      !(object->blocks.unsent >> steps[ADSM_EVENT_WRITE].next & 1)))
+			return false;
+	}
+	return true;
+}
+
+void adsm_object_displace(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+	struct adsm_memory *memory = object->memory;
+	struct adsm_blocks *blocks = &object->blocks;
+
+	move_to(object, &home->residents.parked);
+	adsm_blocks_clear_flags(blocks, 0, blocks->n, ADSM_BLOCK_EARLY);
+	/* What comes back is sent whole. */
+	adsm_blocks_may_be_written(blocks, 0, blocks->n);
+	adsm_object_mark_open(object);
+	object->memory = NULL;
+	adsm_residents_count(object, 1);
+	adsm_count(&object->counters, displaced, 1);
+	/* Until the memory is freed, no thread frees the object or gets memory at its address. */
+	object->placing = true;
+	blocks->n_busy++;
+	adsm_unlock(&home->lock);
+	home->device->backend->free(memory);
+	adsm_lock(&home->lock);
+	blocks->n_busy--;
+	object->placing = false;
+	adsm_home_notify(home);
+}
