@@ -397,7 +397,7 @@ void new_thing(void)
 
 	if (me->things[slot].p)
 		return;
-	if (!draw(40))
+	if (!draw(40) && !round_is.small)
 		size += (size_t)3 << 20;	/* huge pages, and windows of any size */
 	if (!draw(3))
 		size = (size + PAGE - 1) / PAGE * PAGE;

@@ -11,6 +11,8 @@
  *
  * usage: model [--seed N] [--seconds N | --rounds N] [--round FIRST] [--ops N] [--patience SECONDS]
  *
+ * With TEST_SMALL=1 the device has room for a few of the objects only, and nothing happens that needs all of them.
+ *
  * ADSM_BACKEND says which backend, cpu where it does not; other options in the environment win over those drawn. A
  * failure names the command that repeats the round: with the same operations, though threads may take other turns.
  */
@@ -124,18 +126,26 @@ static void draw_plan(void)
 
 static void draw_options(uint64_t round)
 {
+	const bool small = getenv("TEST_SMALL");
+
 	state = seed * 1000003 + round;
 	options[0] = '\0';
+	if (small) {
+		maybe(1, "ADSM_CPU_MEMORY_SIZE", "512K 640K 1M");
+		set("ADSM_CPU_MEMORY", "discrete");
+		maybe(1, "ADSM_OPENCL_MEMORY_SIZE", "512K 640K 1M");
+		set("ADSM_OPENCL_MEMORY", "buffer");
+	}
 	set("ADSM_BACKEND", "cpu");
 	maybe(1, "ADSM_PROTOCOL", "rolling rolling lazy batch");
 	maybe(1, "ADSM_BLOCK_SIZE", "4K 4K 8K 16K 64K 256K");
 	maybe(2, "ADSM_ROLLING_SIZE", "1 2 3 4 8");
-	if (strcmp(getenv("ADSM_PROTOCOL"), "batch") != 0)
+	if (strcmp(getenv("ADSM_PROTOCOL"), "batch") != 0 && !small)
 		maybe(8, "ADSM_PAPER", "1");
 	/* Which says these two itself. */
 	if (!getenv("ADSM_PAPER")) {
 		maybe(2, "ADSM_FAULT_AHEAD", "0 4K 16K 128K");
-		maybe(2, "ADSM_EVICT_BATCH", "1 4K 8K 64K");
+		maybe(2, "ADSM_EVICT_BATCH", small ? "4K 8K 64K" : "1 4K 8K 64K");
 	}
 	maybe(10, "ADSM_TOUCH", "error");
 	maybe(3, "ADSM_KEEP", "0 64K 1M");

@@ -112,6 +112,7 @@ struct round {
 	bool paper;			/* all calls are unnamed */
 	bool drivers;			/* a touch calls a driver: not where malloc may be interrupted */
 	bool addresses;			/* pointers in data work */
+	bool small;			/* the device has no room for all objects: calls of too many are refused */
 	bool interrupts;		/* signals end system calls that wait */
 	bool stacks;			/* handlers that leave calls run on stacks of their own */
 	unsigned block;			/* threads of a block */
