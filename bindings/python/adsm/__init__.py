@@ -29,7 +29,7 @@ from ._options import options, set_options, shutdown, start, version
 from ._signature import Parameter
 from ._stats import Stats, reset_stats, stats
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CompileError", "Device", "DeviceArray", "Error", "Event", "In", "InOut", "Kernel", "Local", "Module", "ObjectInfo",

@@ -20,7 +20,7 @@ _set: dict[str, str] = {}
 
 
 def version() -> str:
-    """The version of the library, such as "0.1.0"."""
+    """The version of the library, such as "0.2.0"."""
     number = _library.get().adsmVersion()
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
