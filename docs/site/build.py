@@ -19,9 +19,9 @@ import header  # noqa: E402, pylint: disable=wrong-import-position
 HEADERS = ["adsm", "adsm_cuda", "adsm_opencl", "adsm_once", "adsm_lend", "adsm_service"]
 # Captions, and which pages are below each; a page is below the first that fits.
 GROUPS = [
-    ("Start", ["README", "docs/tutorial", "examples/*", "docs/howto-*", "docs/programs", "docs/options",
+    ("Start", ["README", "docs/tutorial", "docs/examples/*", "docs/howto-*", "docs/programs", "docs/options",
                "docs/limits"]),
-    ("Python", ["docs/python*", "bindings/*"]),
+    ("C++ and Python", ["docs/cpp*", "docs/python*", "bindings/*"]),
     ("Functions", ["reference/*"]),
     ("Reports", ["docs/observe*"]),
     ("Kernels", ["docs/cuda-c*", "docs/tasks*", "docs/services", "docs/once*"]),

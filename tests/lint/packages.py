@@ -23,6 +23,9 @@ def check(what, found, right):
 check("debian/changelog", re.match(r"libadsm \(([^)]+)\)", tree.read("debian/changelog")).group(1), version)
 check("include/adsm.h", ".".join(re.findall(r"#define ADSM_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
                                             tree.read("include/adsm.h"))), version)
+for path, pattern in (("bindings/python/pyproject.toml", r'^version = "(.*)"$'),
+                      ("bindings/python/adsm/__init__.py", r'^__version__ = "(.*)"$')):
+    check(path, re.search(pattern, tree.read(path), re.M).group(1), version)
 check("CHANGELOG.md", re.search(r"^## ([\d.]+)", tree.read("CHANGELOG.md"), re.M).group(1), version)
 
 symbols = set(re.findall(r"^ (\w+)@Base [\d.]+$", tree.read("debian/libadsm0.symbols"), re.M))
