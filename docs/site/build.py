@@ -38,7 +38,7 @@ def documents():
         if path == ".":
             folders[:] = ["bindings", "docs", "examples", "tests"]
         for name in sorted(names):
-            if name.endswith((".md", ".svg")):
+            if name.endswith((".md", ".svg", ".png")):
                 yield os.path.normpath(os.path.join(path, name))
 
 
@@ -120,7 +120,7 @@ def write(path, text):
 def stage(folder):
     pages = []
     for path in documents():
-        if path.endswith(".svg"):
+        if not path.endswith(".md"):
             os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
             shutil.copy(os.path.join(TOP, path), os.path.join(folder, path))
             continue
