@@ -183,6 +183,14 @@ static void waits(void)
 	CHECK_EQ(all.signals, 1);
 	CHECK_EQ(all.read_faults, 1);
 	SYNC();
+	/* The wait of a function ends with it: the next touch counts, too. */
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(p), adsmVal(1u));
+	CHECK_OK(adsmHold(p, sizeof(*p), ADSM_ACCESS_IN));
+	CHECK_OK(adsmUnhold(p, sizeof(*p)));
+	CHECK_OK(adsmStatsReset());
+	p[0] = 5;
+	CHECK_EQ(stats().signals, 1);
+	SYNC();
 }
 
 /* After a new start all counts are 0. */
