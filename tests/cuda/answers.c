@@ -436,6 +436,8 @@ static void start(void)
 	OK(cuEventRecord(begin, NULL));
 	OK(cuEventRecord(end, NULL));
 	page = allocate(sizeof(*page));
+	/* From now on the driver has its address, so kernels may use it. */
+	OK(cuMemsetD8_v2(DEVICE(page), 0, sizeof(*page)));
 }
 
 int main(int argc, char **argv)
