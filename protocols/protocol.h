@@ -90,6 +90,7 @@ struct adsm_block {
 	uint16_t holds;			/* number of adsmHold()s: a held block is not evicted */
 	uint8_t state : 2;
 	uint8_t view : 2;		/* enum adsm_permit: what the view permits */
+	uint8_t read_mostly : 1;	/* adsmAdvise(): the CPU mostly reads it */
 	uint8_t flags;			/* ADSM_BLOCK_* */
 	uint32_t holes_until;		/* HOLED: the fetch omitted inputs of the object up to this number */
 };

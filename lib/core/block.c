@@ -266,6 +266,20 @@ int adsm_object_flush(struct adsm_object *object)
 	return 0;
 }
 
+int adsm_blocks_send(struct adsm_object *object, uint32_t first, uint32_t most, uint32_t *ret_n)
+{
+	struct adsm_change change = adsm_blocks_plan_send(&object->blocks, first, most);
+	int error = 0;
+
+	*ret_n = change.n;
+	if (change.n && object->blocks.at[first].view > change.view)
+		error = adsm_view_set(object, first, change.n, change.view);
+	if (change.n && !error)
+		error = send_run(object, &change);
+	check(object);
+	return error;
+}
+
 bool adsm_evict_batch(struct adsm_home *home, bool started)
 {
 	struct adsm_block *block = home->sends.failed ? NULL : adsm_policy_victim(&home->policies, started);

@@ -88,6 +88,9 @@ int adsm_object_collect(struct adsm_object *object, uint64_t *ret_seq);
 
 /* ---- sends */
 
+/* Send the run of Dirty blocks that begins at @first, at most @most blocks. *@ret_n: how many blocks; 0 if block @first
+ * cannot be sent now. If the send fails, they are Dirty again. */
+int adsm_blocks_send(struct adsm_object *object, uint32_t first, uint32_t most, uint32_t *ret_n);
 /* Send the Dirty blocks of an object; -EBUSY if the program has held a block meanwhile. */
 int adsm_object_flush(struct adsm_object *object);
 /* With ADSM_EVICT_BATCH=1 (the papers' exact mode): close the oldest Dirty blocks beyond the rolling size, and queue

@@ -78,7 +78,8 @@ uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_bl
 	struct adsm_stream *stream = NULL;
 	uint32_t n = 1, window = 1, end;
 
-	if (limit == 1)
+	/* What is mostly read is rarely written. Blocks that are opened ahead for writing would be sent in vain. */
+	if (limit == 1 || (block->read_mostly && event != ADSM_EVENT_READ))
 		return 1;
 	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
 		if (blocks->streams[i].window && blocks->streams[i].next == b)
@@ -89,12 +90,15 @@ uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_bl
 		stream = &blocks->streams[blocks->next_stream];
 		blocks->next_stream = (blocks->next_stream + 1) % ADSM_STREAMS;
 	}
+	if (block->read_mostly)
+		window = (uint32_t)limit;
 	/* A window ends at a multiple of its size, so the largest windows are whole huge pages. */
 	end = (b + window) & ~(window - 1);
 	while (b + n < end && b + n < blocks->n) {
 		const struct adsm_block *next = &blocks->at[b + n];
 
 		if (next->state != block->state || next->view != block->view ||
+		    next->read_mostly != block->read_mostly ||
 		    ((next->flags | block->flags) & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED)))
 			break;
 		n++;
@@ -181,13 +185,18 @@ struct adsm_change adsm_blocks_plan_none(const struct adsm_blocks *blocks, uint3
 	return (struct adsm_change){ .first = b, .n = 1, .event = ADSM_EVENT_NONE, .view = blocks->at[b].view };
 }
 
+static void leave_queue(struct adsm_blocks *blocks, uint32_t b)
+{
+	if (!(blocks->at[b].flags & ADSM_BLOCK_QUEUED))
+		return;
+	adsm_queue_remove(&blocks->sends->queued, &blocks->at[b]);
+	blocks->at[b].flags &= ~ADSM_BLOCK_QUEUED;
+	blocks->n_sending--;
+}
+
 void adsm_blocks_leave_queue(struct adsm_blocks *blocks, const struct adsm_change *change)
 {
-	if (blocks->at[change->first].flags & ADSM_BLOCK_QUEUED) {
-		adsm_queue_remove(&blocks->sends->queued, &blocks->at[change->first]);
-		blocks->at[change->first].flags &= ~ADSM_BLOCK_QUEUED;
-		blocks->n_sending--;
-	}
+	leave_queue(blocks, change->first);
 	set_states(blocks, change->first, change->n, change->step.next);
 }
 
@@ -265,6 +274,15 @@ bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event)
 void adsm_blocks_forget(struct adsm_blocks *blocks, uint32_t b)
 {
 	set_state(blocks, b, adsm_blocks_step(blocks, b, ADSM_EVENT_CALL_OUT).next);
+}
+
+void adsm_blocks_discard(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
+{
+	widen_open(blocks, first, n);
+	for (uint32_t b = first; b < first + n; b++)
+		leave_queue(blocks, b);
+	set_states(blocks, first, n, blocks->protocol->initial);
+	adsm_blocks_clear_flags(blocks, first, n, ADSM_BLOCK_HOLED | ADSM_BLOCK_EARLY);
 }
 
 /* ---- life */

@@ -126,8 +126,8 @@ static inline bool adsm_blocks_at_work(const struct adsm_blocks *blocks, uint32_
 	return (flags & ADSM_BLOCK_BUSY) || (flags & both) == both;
 }
 
-/* The number of blocks that a fault at block @b opens: one, or more if the fault continues a stream. All have the state
- * and the view of block @b. @most: bytes. */
+/* The number of blocks that a fault at block @b opens: one, or more if the fault continues a stream, or if the CPU
+ * mostly reads the block. All have the state and the view of block @b. @most: bytes. */
 uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_block_event event, size_t most);
 /* A reader's window of at most @most bytes ends before @b. Returns how many blocks, from @b on, to fetch while it reads
  * that window. */
@@ -217,6 +217,10 @@ bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event)
 void adsm_blocks_may_be_written(struct adsm_blocks *blocks, uint32_t first, uint32_t n);
 /* The CPU's copy of a closed block that both sides have is incomplete: the block becomes Invalid. */
 void adsm_blocks_forget(struct adsm_blocks *blocks, uint32_t b);
+
+/* The contents of a run do not matter any more: it gets the protocol's first state, which must not send. No byte of it
+ * moves now, and no view of it permits more than that state. Blocks that are queued leave the queue. */
+void adsm_blocks_discard(struct adsm_blocks *blocks, uint32_t first, uint32_t n);
 
 /* Record what the views of a run permit now. */
 static inline void adsm_blocks_set_views(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned view)

@@ -519,6 +519,23 @@ static bool collect(uint32_t b)
 	return true;
 }
 
+/* What the bytes of a run were does not matter any more, so each side has the newest. */
+static bool discard(uint32_t first, uint32_t n)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		if (w.input[b] || w.at[b].holds || (w.at[b].flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_SENDING)))
+			return false;
+	if (w.blocks.unsent >> protocol.initial & 1)
+		return false;
+	for (uint32_t b = first; b < first + n; b++) {
+		if (w.at[b].view == ADSM_PERMIT_WRITE)
+			adsm_blocks_set_views(&w.blocks, b, 1, ADSM_PERMIT_NONE);
+		w.host[b] = w.device[b] = 1;
+	}
+	adsm_blocks_discard(&w.blocks, first, n);
+	return true;
+}
+
 static bool of_block(int op, uint32_t b)
 {
 	switch (op) {
@@ -540,7 +557,11 @@ static bool of_block(int op, uint32_t b)
 
 static bool of_run(int op, uint32_t first, uint32_t n)
 {
-	return op == 6 ? device_write(first, n) : access(first, n, (enum adsm_block_event)(op / 2), op % 2);
+	switch (op) {
+	case 6: return device_write(first, n);
+	case 7: return discard(first, n);
+	default: return access(first, n, (enum adsm_block_event)(op / 2), op % 2);
+	}
 }
 
 static bool of_object(int op)
@@ -570,7 +591,7 @@ static bool go_on(size_t from)
 			GO(of_block(op, b));
 	for (uint32_t first = 0; first < N; first++)
 		for (uint32_t n = 1; first + n <= N; n++)
-			for (int op = 0; op <= 6; op++)
+			for (int op = 0; op <= 7; op++)
 				GO(of_run(op, first, n));
 	for (int op = 0; op < 7 + 3 * PENDING_MAX; op++)
 		GO(of_object(op));
