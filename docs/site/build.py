@@ -16,7 +16,7 @@ TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 sys.path.insert(0, os.path.join(TOP, "docs", "man"))
 import header  # noqa: E402, pylint: disable=wrong-import-position
 
-HEADERS = ["adsm", "adsm_cuda", "adsm_opencl", "adsm_once", "adsm_lend", "adsm_service"]
+HEADERS = ["adsm", "adsm_cuda", "adsm_opencl", "adsm_once", "adsm_lend", "adsm_prefetch", "adsm_service"]
 # Captions, and which pages are below each; a page is below the first that fits.
 GROUPS = [
     ("Start", ["README", "docs/tutorial", "docs/examples/*", "docs/howto-*", "docs/programs", "docs/options",

@@ -14,6 +14,7 @@ enum adsm_why {
 	ADSM_WHY_CALL, ADSM_WHY_SYNC,	/* a kernel is called; a thread waits for its calls */
 	ADSM_WHY_EVICT,			/* a send that the protocol makes early */
 	ADSM_WHY_ROOM,			/* a call needs the object's device memory for its own objects */
+	ADSM_WHY_PREFETCH,		/* adsmPrefetch() */
 	ADSM_N_WHYS
 };
 

@@ -9,6 +9,7 @@
 #include "core/life.h"
 #include "run/caller.h"
 #include "run/pending.h"
+#include "run/prefetcher.h"
 #include "run/queue.h"
 #include "run/sync.h"
 #include "run/wait.h"
@@ -89,8 +90,11 @@ int adsm_event_query(adsmEvent event)
 {
 	struct adsm_device_event e = { (uint32_t)event.queue, event.seq };
 	struct adsm_home *home;
-	int error = find_home(event, &home), status;
+	int error, status;
 
+	if (adsm_event_is_prefetch(event))
+		return adsm_prefetch_query(event);
+	error = find_home(event, &home);
 	if (error)
 		return error;
 	if (is_call(event)) {
@@ -108,8 +112,11 @@ int adsm_event_wait(adsmEvent event)
 {
 	struct adsm_device_event e = { (uint32_t)event.queue, event.seq };
 	struct adsm_home *home;
-	int error = find_home(event, &home), status = 0, failed;
+	int error, status = 0, failed;
 
+	if (adsm_event_is_prefetch(event))
+		return adsm_prefetch_wait(event);
+	error = find_home(event, &home);
 	if (error)
 		return error;
 	if (!is_call(event)) {
@@ -137,8 +144,11 @@ int adsm_event_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_
 {
 	struct adsm_outcome outcome;
 	struct adsm_home *home;
-	int error = find_home(event, &home);
+	int error;
 
+	if (adsm_event_is_prefetch(event))
+		return adsm_prefetch_times(event, ret_start_ns, ret_end_ns);
+	error = find_home(event, &home);
 	if (error)
 		return error;
 	if (!is_call(event))

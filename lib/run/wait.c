@@ -176,6 +176,11 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 	return wait_call(home, seq, true, false);
 }
 
+int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq)
+{
+	return wait_call(home, seq, true, true);
+}
+
 bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
 {
 	uint64_t now;

@@ -12,6 +12,8 @@ void adsm_retire_all(void);
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
 /* The same for all calls up to @seq. */
 int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq);
+/* The same in a thread of the library: the time does not count for the program. */
+int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend. Returns true if the calls have ended. */
 bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
 /* Wait for an event of a device, also while signal handlers run. */

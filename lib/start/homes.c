@@ -14,6 +14,7 @@
 #include "run/fault.h"
 #include "run/helpers.h"
 #include "run/pending.h"
+#include "run/prefetcher.h"
 #include "run/service.h"
 #include "start/at_exit.h"
 #include "stubs.h"
@@ -35,6 +36,7 @@ void adsm_homes_restore_actions(const struct adsm_backend *backend)
 void adsm_homes_close(void)
 {
 	for (int i = 0; i < adsm_n_homes; i++) {
+		adsm_prefetchers_stop(&adsm_homes[i]);
 		adsm_helpers_stop(&adsm_homes[i]);
 		adsm_objects_give_up(&adsm_homes[i]);
 		adsm_homes[i].device->backend->close(adsm_homes[i].device);

@@ -7,7 +7,7 @@ import shutil
 import signal
 
 WAYS = ("arena", "view", "separate")
-THEMES = ("memory", "calls", "threads", "hold", "stats", "explicit", "errors", "citizen")
+THEMES = ("memory", "calls", "threads", "hold", "stats", "explicit", "prefetch", "errors", "citizen")
 ONCE = ("explicit", "errors", "citizen")                # where the protocol makes little difference
 ALONE = ("exhausted", "explicit-exhausted", "leave")    # what wants the device for itself
 # What leaves a kernel that never ends, which may take time from all that comes later: a step of its own, the last.

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* adsm_prefetch.h - transfers that the program asks for in advance, and transfers that it does not need. */
+#ifndef ADSM_PREFETCH_H
+#define ADSM_PREFETCH_H
+
+#include "adsm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Prefetch, discard, advice
+ *
+ * A program is correct without these functions. They change when bytes move, and whether they move. The conventions of
+ * adsm.h hold. docs/howto-prefetch.md has examples, and the names of these functions in CUDA, SYCL and StarPU.
+ *
+ *	adsmEvent event;
+ *
+ *	adsmCall(kernel, grid, block, adsmInOut(p), adsmVal(n));
+ *	adsmPrefetch(p, size, ADSM_HOST, &event);	// returns while the kernel runs
+ *	other_work();
+ *	adsmEventWait(event);				// the kernel's results are here
+ *
+ * The functions act on blocks (adsmAllocOptions.block_size). With the protocols batch and lazy an object is one block.
+ */
+
+#define ADSM_HOST (-2)			/* the CPU's memory, as a target of adsmPrefetch() */
+
+/**
+ * Move bytes of an object before they are needed, and return before they have moved.
+ *
+ * To the host: a thread of the library waits for the calls so far that may write the range. It then fetches the blocks
+ * that only the device has, and opens them for reading. If a later call may write the object, the library fetches no
+ * more: the later results are not those that the program asked for.
+ *
+ * To the device: a thread of the library sends the blocks that only the CPU has. Later calls do not send these blocks
+ * again, unless the CPU writes them. With the protocol batch this has no effect, because the library does not detect
+ * such writes.
+ *
+ * Prefetches to one side of a device run in their order. Prefetches to different sides have no order. Threads may
+ * access, call, discard and free the object meanwhile. An access waits for at most 4 MiB of a prefetch, or for the
+ * block. A prefetch that fails changes no contents: the access or call that needs the bytes moves them.
+ *
+ * @p, @size: a range in one object; @size in bytes, more than 0. Each block with a byte of the range moves as a whole.
+ * @device: ADSM_HOST, the index of the object's device, or ADSM_DEVICE_CURRENT.
+ * @ret_event: the prefetch, for adsmEventQuery(), adsmEventWait() and adsmEventTime(), not for adsmQueueWait(). NULL:
+ *             not needed. The times are those of CLOCK_MONOTONIC.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the range is not inside one shared object, or there is no such device
+ *   -ENOTSUP  the object is on another device
+ *   -EBUSY    to the device only: a range of these blocks is held (adsmHold())
+ *   -EAGAIN   the library could not start a thread
+ *
+ * The results of the latest 1024 prefetches to each side are kept. For them adsmEventWait() and adsmEventQuery() return
+ * 0 or:
+ *   -EINVAL   the object was freed before the prefetch had ended
+ *   -EIO      a transfer failed
+ *   -ENODEV   the device was lost
+ * For earlier prefetches they return 0.
+ */
+ADSM_API int adsmPrefetch(const void *p, size_t size, int device, adsmEvent *ret_event);
+
+/**
+ * Say that the contents of memory do not matter any more. The library then neither sends nor fetches them.
+ *
+ * Until the CPU or a kernel writes a byte of the range again, its value is undefined. The CPU and kernels may read
+ * different values, and different values each time. The memory stays allocated and accessible.
+ *
+ * Only blocks that lie completely in the range are discarded. The bytes of other blocks keep their values. So do blocks
+ * that a system call or a loan is writing. With the protocol batch the library omits fetches only: a later call sends
+ * the object.
+ *
+ * The function waits for transfers of these blocks that have begun. It does not wait for calls, except with the
+ * protocol batch. A later write of the CPU waits for calls that use the object, as always.
+ *
+ * @p, @size: a range in one object; @size in bytes, more than 0.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the range is not inside one shared object, or another thread freed the object
+ *   -EBUSY    a range of these blocks is held (adsmHold())
+ */
+ADSM_API int adsmDiscard(void *p, size_t size);
+
+/* How the CPU uses memory: adsmAdvise(). */
+enum {
+	ADSM_ADVISE_NORMAL,		/* nothing is known: the library finds out; the default */
+	ADSM_ADVISE_READ_MOSTLY		/* the CPU reads most of the range, and rarely writes it */
+};
+
+/**
+ * Say how the CPU uses memory. The advice holds until other advice for the same blocks, or adsmFree().
+ *
+ * ADSM_ADVISE_READ_MOSTLY changes how many blocks one access of the CPU opens, with the protocol rolling:
+ * - A read of a block that only the device has fetches blocks up to ADSM_FAULT_AHEAD bytes. Without the advice this
+ *   number grows from one block on, while the reads are in order.
+ * - A write opens one block only. Without the advice writes in order open blocks ahead, and the next call sends all of
+ *   them.
+ * The advice does not change results. Kernels and the CPU may still write the memory.
+ *
+ * @p, @size: a range in one object; @size in bytes, more than 0. The advice holds for each block with a byte of the
+ *            range.
+ * @advice: ADSM_ADVISE_*.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the range is not inside one shared object
+ *   -ENOTSUP  @advice is unknown
+ */
+ADSM_API int adsmAdvise(const void *p, size_t size, int advice);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
