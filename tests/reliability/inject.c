@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adsm.h"
+#include "adsm_prefetch.h"
 #include "list.h"
 
 #define FAIL(format, ...) \
@@ -212,6 +212,17 @@ static void hold(struct thing *thing, unsigned first, unsigned n, int access)
 	CHECK(!adsmUnhold(thing->p + first, n * sizeof(unsigned)));
 }
 
+/* What fails here is done again by the call or the touch that needs it. */
+static void prefetch(const struct thing *thing, int to)
+{
+	adsmEvent event;
+	int error;
+
+	CHECK(!adsmPrefetch(thing->p, WORDS * sizeof(unsigned), to, &event));
+	error = adsmEventWait(event);
+	CHECK(!error || (fails && (error == -EIO || error == -ENOMEM)));
+}
+
 static void check_info(const struct thing *thing)
 {
 	adsmObjectProps info = { .struct_size = sizeof(info) };
@@ -232,9 +243,11 @@ static void *work(void *seed)
 		write_words(&a, 1, value);
 		write_words(&b, 1, 2 * value);
 		increment(&a, "increment");
+		prefetch(&a, ADSM_HOST);
 		settle(round & 1);
 		expect(&a, round < 2 ? 1 : 700);
 		write_words(&a, 1300, value + 5);
+		prefetch(&a, 0);
 		increment(&a, any);
 		settle(round & 2);
 		add(&a, &b, &c);

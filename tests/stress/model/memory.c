@@ -2,6 +2,7 @@
 /* memory.c - objects, loads and stores, bulk copies, holds. */
 #include "model.h"
 
+#include <adsm_prefetch.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -453,6 +454,40 @@ void look_inside(void)
 	CHECK(!adsmObjectStatsGet(object->p, &stats, sizeof(stats)) && !adsmStatsGet(&stats, sizeof(stats)));
 	if (!draw(20))
 		CHECK(!adsmStatsReset());
+}
+
+/* ---- transfers in advance */
+
+/* A range of any thread's, to any side. */
+void prefetch(void)
+{
+	const struct spot s = any_spot(SIZE_MAX);
+	const int to = draw(2) ? ADSM_HOST : s.object->device;
+	adsmEvent event;
+	int error;
+
+	note(to == ADSM_HOST ? "prefetch to host" : "prefetch", &s, 0);
+	error = adsmPrefetch(s.p, s.size, to, &event);
+	CHECK(!error || (error == -EBUSY && to != ADSM_HOST));
+	if (!draw(4))
+		CHECK(!adsmAdvise(s.p, s.size, draw(2) ? ADSM_ADVISE_READ_MOSTLY : ADSM_ADVISE_NORMAL));
+	if (error || draw(3))
+		return;
+	error = adsmEventWait(event);
+	CHECK(!error || (round_is.fails && (error == -EIO || error == -ENOMEM)));
+}
+
+/* Bytes that do not matter, and then others. */
+void discard(void)
+{
+	const struct spot s = any_spot(SIZE_MAX);
+	int error;
+
+	note("discard", &s, 0);
+	error = adsmDiscard(s.p, s.size);
+	CHECK(!error || error == -EBUSY || round_is.fails);
+	make_bytes(s.shadow, s.size, draw_from(&me->state));
+	write_spot(&s);
 }
 
 /* ---- holds */

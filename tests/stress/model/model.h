@@ -173,6 +173,8 @@ void straddle(void);
 void new_thing(void);
 void end_thing(void);
 void look_inside(void);
+void prefetch(void);
+void discard(void);
 void hold_on(void);
 void hold_raw(void);
 

@@ -196,6 +196,7 @@ static const struct {
 	{ "memory_across", memory_across, 4, false }, { "copy_across", copy_across, 4, true },
 	{ "fill", fill, 4, true }, { "straddle", straddle, 4, false },
 	{ "new_thing", new_thing, 6, true }, { "end_thing", end_thing, 3, true },
+	{ "prefetch", prefetch, 3, true }, { "discard", discard, 3, true },
 	{ "look_inside", look_inside, 1, true }, { "hold_on", hold_on, 2, true }, { "hold_raw", hold_raw, 3, false },
 	{ "sync_all", sync_all, 3, true }, { "call_add", call_add, 8, true }, { "call_copy", call_copy, 5, true },
 	{ "habit", habit, 2, true },
