@@ -36,7 +36,7 @@ static const struct {
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
 	{ "observe", "events with statistics and a trace, against neither", bench_observe },
 	{ "once", "the verbs of write-once objects, against plain loads and the system's futex", bench_once },
-	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
+	{ "overlap", "how much of a transfer hides behind the CPU's writes, and of a prefetch", bench_overlap },
 	{ "pages", "pages of a cluster's node, tracked by userfaultfd, against mprotect()", bench_pages },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
 	{ "scratchpad", "calls between partitions of code, loads of these, commands of kernels", bench_scratchpad },

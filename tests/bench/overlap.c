@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overlap.c - early sends: the CPU fills an object while what it has filled before is on its way.
+ * overlap.c - early sends: the CPU fills an object while what it has filled before is on its way. And prefetches: the
+ * CPU works on other memory meanwhile.
  *
  * On the CPU's device a modelled link (ADSM_CPU_LINK) makes the transfer slow; the fill does as much arithmetic
  * for each word as makes it take as long. Three times are measured in each round: the fill alone, into plain
  * memory; the transfer alone, an explicit copy; and the fill of a rolling object, an empty call that reads it, and
  * the sync. Overlap is what the last saves of the sum of the first two, as a share of the shorter of them.
+ *
+ * For a prefetch in each direction the third time is that of adsmPrefetch(), the same fill of plain memory, and
+ * adsmEventWait(). To the device goes an object under lazy, which nothing sends early; to the host one under rolling.
  *
  * Floor: 1, all of the shorter one hidden.
  *
@@ -15,6 +19,7 @@
  */
 #include "bench_cuda.h"
 
+#include <adsm_prefetch.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +28,11 @@
 #define LINK "1GB/s,10us"
 #define CHUNK ((size_t)1 << 20)
 
-enum { FILL, TRANSFER, BOTH, PAGEABLE, PINNED, CHUNKS, N_TIMES };
+enum { FILL, TRANSFER, BOTH, PAGEABLE, PINNED, CHUNKS, FETCH, TO_DEVICE, TO_HOST, N_TIMES };
 
 static size_t n_words;
 static unsigned steps = 1;		/* of arithmetic for each word */
+static uint32_t *lazy;			/* an object that nothing sends early */
 
 static void fill(uint32_t *words, size_t from, size_t to)
 {
@@ -122,12 +128,48 @@ static void measure(uint32_t *host, void *device, uint32_t *shared, adsmKernel *
 	ret_us[CHUNKS] = hand_measure(hand.pinned, CHUNK / sizeof(*host));
 }
 
+static double prefetch(const uint32_t *words, int to, uint32_t *host)
+{
+	double start = bench_now_us();
+	adsmEvent event;
+
+	bench_check(adsmPrefetch(words, n_words * sizeof(*words), to, &event));
+	fill(host, 0, n_words);
+	bench_check(adsmEventWait(event));
+	return bench_now_us() - start;
+}
+
+static void measure_prefetches(uint32_t *host, void *device, uint32_t *shared, adsmKernel *kernel,
+			       double ret_us[N_TIMES])
+{
+	double start = bench_now_us();
+
+	bench_check(adsmCopyToHost(host, device, n_words * sizeof(*host)));
+	ret_us[FETCH] = bench_now_us() - start;
+	memset(lazy, 1, n_words * sizeof(*lazy));
+	ret_us[TO_DEVICE] = prefetch(lazy, ADSM_DEVICE_CURRENT, host);
+	bench_check(adsmCall(kernel, bench_one, bench_one, adsmInOut(shared)));
+	bench_check(adsmSync());
+	ret_us[TO_HOST] = prefetch(shared, ADSM_HOST, host);
+}
+
+static void emit_overlap(const char *name, const double us[N_TIMES], int transfer, int both, double cold_us)
+{
+	struct bench_row row = { .unit = "share", .floor = 1, .target = ">= 0.8" };
+
+	row.ours = (us[FILL] + us[transfer] - us[both]) / (us[FILL] < us[transfer] ? us[FILL] : us[transfer]);
+	snprintf(row.name, sizeof(row.name), "%s, link %s", name, hand.on ? "of the device" : LINK);
+	snprintf(row.note, sizeof(row.note), "ms: fill %.1f, transfer %.1f, both %.1f; cold %.1f", us[FILL] / 1e3,
+		 us[transfer] / 1e3, us[both] / 1e3, cold_us / 1e3);
+	bench_emit(&row);
+}
+
 static void emit_hand(size_t size, const double us[N_TIMES])
 {
 	static const char *const names[N_TIMES] = { [PAGEABLE] = "pageable", [PINNED] = "pinned",
 		[CHUNKS] = "pinned, in chunks of 1 MiB" };
 
-	for (int i = PAGEABLE; i < N_TIMES && hand.on; i++) {
+	for (int i = PAGEABLE; i <= CHUNKS && hand.on; i++) {
 		struct bench_row row = { .unit = "ms", .ours = us[BOTH] / 1e3, .floor = us[i] / 1e3, .target = "" };
 
 		snprintf(row.name, sizeof(row.name), "%zu MiB, %s", size >> 20, names[i]);
@@ -138,12 +180,13 @@ static void emit_hand(size_t size, const double us[N_TIMES])
 void bench_overlap(void)
 {
 	size_t size = bench_smoke ? (size_t)1 << 20 : (size_t)64 << 20;
-	struct bench_row row = { .unit = "share", .floor = 1, .target = ">= 0.8" };
-	double *times[N_TIMES], us[N_TIMES] = { 0 }, cold_us;
+	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
+	double *times[N_TIMES], us[N_TIMES] = { 0 }, cold_us[N_TIMES];
 	uint32_t *host, *shared;
 	adsmKernel *kernel;
 	adsmModule *module;
 	void *device;
+	char name[16];
 
 	bench_check(adsmOption("cpu_link", LINK));
 	bench_check(adsmOption("protocol", "rolling"));
@@ -153,13 +196,17 @@ void bench_overlap(void)
 	shared = bench_shared_alloc(size, 0);
 	device = adsmDeviceAlloc(size);
 	bench_check(!device);
+	options.protocol = "lazy";
+	lazy = adsmAllocWith(size, &options);
+	bench_check(!lazy);
 	hand_open(size);
 	for (int i = 0; i < N_TIMES; i++)
 		times[i] = bench_host_alloc((size_t)bench_repeat * sizeof(double));
 
 	/* More steps until the fill takes as long, then as many as that is; nothing of it counts. */
 	measure(host, device, shared, kernel, us);
-	cold_us = us[BOTH];
+	measure_prefetches(host, device, shared, kernel, us);
+	memcpy(cold_us, us, sizeof(us));
 	for (;;) {
 		measure(host, device, shared, kernel, us);
 		if (us[FILL] >= us[TRANSFER])
@@ -169,6 +216,7 @@ void bench_overlap(void)
 	steps = (unsigned)(steps * us[TRANSFER] / us[FILL]) + 1;
 	for (int round = 0; round < bench_repeat; round++) {
 		measure(host, device, shared, kernel, us);
+		measure_prefetches(host, device, shared, kernel, us);
 		for (int i = 0; i < N_TIMES; i++)
 			times[i][round] = us[i];
 	}
@@ -176,14 +224,14 @@ void bench_overlap(void)
 		us[i] = bench_median(times[i], (size_t)bench_repeat);
 		free(times[i]);
 	}
-	row.ours = (us[FILL] + us[TRANSFER] - us[BOTH]) / (us[FILL] < us[TRANSFER] ? us[FILL] : us[TRANSFER]);
-	snprintf(row.name, sizeof(row.name), "%zu MiB, link %s", size >> 20, hand.on ? "of the device" : LINK);
-	snprintf(row.note, sizeof(row.note), "ms: fill %.1f, transfer %.1f, both %.1f; cold %.1f",
-		 us[FILL] / 1e3, us[TRANSFER] / 1e3, us[BOTH] / 1e3, cold_us / 1e3);
-	bench_emit(&row);
+	snprintf(name, sizeof(name), "%zu MiB", size >> 20);
+	emit_overlap(name, us, TRANSFER, BOTH, cold_us[BOTH]);
+	emit_overlap("prefetch to device", us, TRANSFER, TO_DEVICE, cold_us[TO_DEVICE]);
+	emit_overlap("prefetch to host", us, FETCH, TO_HOST, cold_us[TO_HOST]);
 	emit_hand(size, us);
 	hand_close();
 	bench_check(adsmDeviceFree(device));
+	bench_check(adsmFree(lazy));
 	bench_check(adsmFree(shared));
 	bench_check(adsmModuleUnload(module));
 	bench_check(adsmShutdown());
