@@ -56,6 +56,7 @@ extern "C" {
  * The results of the latest 1024 prefetches to each side are kept. For them adsmEventWait() and adsmEventQuery() return
  * 0 or:
  *   -EINVAL   the object was freed before the prefetch had ended
+ *   -ENOMEM   to the device only: it has no room for the object. A call makes room (ADSM_OVERSUBSCRIBE)
  *   -EIO      a transfer failed
  *   -ENODEV   the device was lost
  * For earlier prefetches they return 0.

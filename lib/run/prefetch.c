@@ -6,6 +6,7 @@
 
 #include "core/block.h"
 #include "core/observe.h"
+#include "core/resident.h"
 #include "run/left.h"
 #include "run/wait.h"
 
@@ -130,6 +131,8 @@ static int send(const struct adsm_prefetch *prefetch)
 	const bool sends = object->blocks.detects && !home->device->caps.unified;
 	int error = sends ? collect(prefetch) : 0;
 
+	if (sends && !error && !is_gone(prefetch))
+		error = adsm_object_place(object);
 	for (; sends && !error; b += n) {
 		if (is_gone(prefetch))
 			return -EINVAL;
