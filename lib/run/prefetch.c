@@ -139,6 +139,9 @@ static int send(const struct adsm_prefetch *prefetch)
 		n = 0;
 		if (b == end_of(prefetch))
 			break;
+		/* While the lock was given back, a call has needed the device memory for its own objects. */
+		if (!object->memory)
+			return -ENOMEM;
 		if (object->blocks.at[b].flags & moves) {
 			if (!adsm_send_queued(home) && !adsm_fetch_ahead(home))
 				adsm_home_wait(home);

@@ -2,6 +2,8 @@
 /* oversubscribe.c - objects that are larger, all together, than the device's memory. */
 #include "conform.h"
 
+#include <adsm_prefetch.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -421,6 +423,54 @@ static void threads(void)
 	free_all(0, N);
 }
 
+static atomic_bool ended;
+
+/* Prefetches in both directions, of objects that calls displace meanwhile. */
+static void *prefetch(void *arg)
+{
+	uint64_t state = 5;
+
+	while (!ended) {
+		adsmEvent event;
+		int error;
+
+		CHECK_OK(adsmPrefetch(p[draw(&state) % N], size, draw(&state) % 4 ? 0 : ADSM_HOST, &event));
+		error = adsmEventWait(event);
+		CHECK(!error || error == -ENOMEM);
+	}
+	return NULL;
+}
+
+static void prefetched(void)
+{
+	unsigned more[N] = { 0 };
+	uint64_t state = 6;
+	pthread_t thread;
+
+	start();
+	make(0, N);
+	CHECK(kernel("increment"));
+	CHECK_OK(pthread_create(&thread, NULL, prefetch, NULL));
+	for (unsigned turn = 0; turn < 150; turn++) {
+		const size_t i = draw(&state) % N;
+
+		increment(i);
+		more[i]++;
+		if (draw(&state) % 3)
+			continue;
+		SETTLE();
+		for (size_t k = 0; k < n_words; k += 700)
+			p[i][k]++, p[i][k]--;
+	}
+	ended = true;
+	CHECK_OK(pthread_join(thread, NULL));
+	SYNC();
+	CHECK(stats().displaced);
+	for (size_t i = 0; i < N; i++)
+		expect(i, more[i]);
+	free_all(0, N);
+}
+
 /* The device's process is killed at any moment. What calls had made before, and what the host had, is there. */
 static void kill_once(uint64_t state)
 {
@@ -489,6 +539,7 @@ static const struct conform_case cases[] = {
 	FAULT_CASE("oversubscribe-views", views),
 	CASE("oversubscribe-input", input),
 	CASE("oversubscribe-threads", threads),
+	CASE("oversubscribe-prefetched", prefetched),
 	CASE("oversubscribe-killed", killed),
 };
 CONFORM_MAIN(cases)
