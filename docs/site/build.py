@@ -16,7 +16,6 @@ TOP = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 sys.path.insert(0, os.path.join(TOP, "docs", "man"))
 import header  # noqa: E402, pylint: disable=wrong-import-position
 
-HEADERS = ["adsm", "adsm_cuda", "adsm_opencl", "adsm_once", "adsm_lend", "adsm_prefetch", "adsm_service"]
 # Captions, and which pages are below each; a page is below the first that fits.
 GROUPS = [
     ("Start", ["README", "docs/tutorial", "docs/examples/*", "docs/howto-*", "docs/programs", "docs/options",
@@ -29,6 +28,18 @@ GROUPS = [
     ("Benchmarks", ["docs/parboil", "docs/benchmarks*", "docs/evaluation*"]),
     ("Development", ["*"]),
 ]
+
+
+def headers():
+    """The public headers with functions, without their suffix."""
+    for name in sorted(os.listdir(os.path.join(TOP, "include"))):
+        if name.endswith(".h"):
+            with open(os.path.join(TOP, "include", name), encoding="utf-8") as file:
+                if re.search(r"^ADSM_API ", file.read(), re.M):
+                    yield name[:-2]
+
+
+HEADERS = list(headers())
 
 
 def documents():

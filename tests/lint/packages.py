@@ -31,7 +31,8 @@ check("CHANGELOG.md", re.search(r"^## ([\d.]+)", tree.read("CHANGELOG.md"), re.M
 symbols = set(re.findall(r"^ (\w+)@Base [\d.]+$", tree.read("debian/libadsm0.symbols"), re.M))
 declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(",
                           "".join(map(tree.read, tree.files(["include"], (".h",)))), re.M))
-problems += [f"debian/libadsm0.symbols: {name}: public, but not there" for name in sorted(declared - symbols)]
+problems += [f"debian/libadsm0.symbols: there is no line ' {name}@Base {version}'"
+             for name in sorted(declared - symbols)]
 problems += [f"debian/libadsm0.symbols: {name}: no public function" for name in sorted(symbols - declared)]
 
 stanzas = re.split(r"\n\n+", tree.read("debian/control").strip())[1:]
