@@ -349,9 +349,10 @@ static bool share_mpi(const struct elf *program, const char *path)
 
 void program_find_mpi(const struct program *program, const char *library, char ret_path[PATH_MAX])
 {
+	/* By their sonames: the names without a version come with the files for development. */
 	static const char *const places[] = {
-		"libadsm-mpi.so", "libadsm-mpi-mpich.so", "../interpose/mpi/libadsm-mpi.so",
-		"../interpose/mpi/libadsm-mpi-mpich.so",
+		"libadsm-mpi.so.0", "libadsm-mpi-mpich.so.0", "../interpose/mpi/libadsm-mpi.so.0",
+		"../interpose/mpi/libadsm-mpi-mpich.so.0",
 	};
 	int folder = (int)(base_name(library) - library);
 	char path[PATH_MAX];
