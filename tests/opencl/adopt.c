@@ -589,6 +589,8 @@ static void too_late(void)
 	cl_mem buffer;
 	struct raw raw;
 
+	/* Otherwise objects get device memory when the program asks for a buffer. */
+	CHECK_OK(adsmOption("oversubscribe", "off"));
 	CHECK_OK(adsmInit());
 	before = words(FEW, 1);
 	raw_take(&raw);
