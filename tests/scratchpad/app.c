@@ -97,7 +97,7 @@ static void step(const char *name)
 {
 	const unsigned shallow = 50, bottomless = 100000, words = 1000;
 	const unsigned long of_a = (unsigned long)a + 16, behind_b = (unsigned long)(b + N) + 64, nowhere = 8;
-	const unsigned long odd = of_a + 1;
+	const unsigned long odd = (unsigned long)b + 17;
 
 	if (!strcmp(name, "scale"))
 		scale();
