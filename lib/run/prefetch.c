@@ -131,6 +131,8 @@ static int send(const struct adsm_prefetch *prefetch)
 	const bool sends = object->blocks.detects && !home->device->caps.unified;
 	int error = sends ? collect(prefetch) : 0;
 
+	if (sends && !error && !is_gone(prefetch))
+		error = adsm_object_place(object);
 	for (; sends && !error; b += n) {
 		if (is_gone(prefetch))
 			return -EINVAL;
@@ -143,11 +145,6 @@ static int send(const struct adsm_prefetch *prefetch)
 		if (object->blocks.at[b].flags & moves) {
 			if (!adsm_send_queued(home) && !adsm_fetch_ahead(home))
 				adsm_home_wait(home);
-			continue;
-		}
-		/* The first block to send needs device memory; and a call may take that away during a wait. */
-		if (adsm_blocks_unsent(&object->blocks, b) && !object->memory) {
-			error = adsm_object_place(object);
 			continue;
 		}
 		if (adsm_blocks_unsent(&object->blocks, b) && !object->blocks.at[b].holds)
