@@ -4,6 +4,7 @@
 
 #include <adsm_once.h>
 #include <adsm_prefetch.h>
+#include <adsm_queue.h>
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -310,7 +310,8 @@ static void memory(void)
 	/* What the program allocates and what kernels do is one memory. */
 	rooms(32ul << 20, 1, 1);
 	n = 0;
-	CHECK(adsmAlloc(40ul << 20));
+	/* The object gets device memory because the program gets its device address. */
+	CHECK(adsmSafe(adsmAlloc(40ul << 20)));
 	rooms(32ul << 20, 1, 0);
 	rooms(8ul << 20, 1, 1);
 }

@@ -32,6 +32,8 @@ class Stats(NamedTuple):
     wait_ns: int            # time waiting for calls
     once_waits: int         # waits for units of write-once objects
     once_ns: int            # time waiting for these
+    displaced: int          # objects moved to the host for room on the device
+    displaced_bytes: int    # bytes fetched for that
 
     def __sub__(self, earlier: Stats) -> Stats:
         return Stats(*(now - then for now, then in zip(self, earlier)))
