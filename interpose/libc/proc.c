@@ -18,7 +18,7 @@
 #include "core/observe.h"
 #include "core/shared.h"
 #include "run/copy.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/io.h"
 
 ADSM_REALS(execve, execv, execvp, execvpe, fexecve, execveat, posix_spawn, posix_spawnp)
@@ -405,7 +405,7 @@ static void hide_in_context(const ucontext_t *context)
 
 ADSM_WRAPPER int setcontext(const ucontext_t *context)
 {
-	const uintptr_t inside = adsm_inside.frame;
+	const uintptr_t inside = adsm_in_driver.frame;
 	int error;
 
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
@@ -413,7 +413,7 @@ ADSM_WRAPPER int setcontext(const ucontext_t *context)
 	hide_in_context(context);
 	error = real(setcontext)(context);
 	/* setcontext() has failed. The calls whose inputs were ended detect that when they return. */
-	adsm_inside.frame = inside;
+	adsm_in_driver.frame = inside;
 	return error;
 }
 

@@ -15,7 +15,7 @@
 #include "run/copy.h"
 #include "run/enter.h"
 #include "run/explicit.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/sync.h"
 #include "run/wait.h"
 #include "start/start.h"
@@ -211,9 +211,9 @@ int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void 
 
 	if (!adsm_coalesced_enter(home, queue))
 		return call(home, NULL, 0, &c, true, ret_result);
-	adsm_inside.enqueuing = home;
+	adsm_in_driver.enqueuing = home;
 	*ret_result = enqueue(arg);
-	adsm_inside.enqueuing = NULL;
+	adsm_in_driver.enqueuing = NULL;
 	adsm_coalesced_leave(home, queue, !*ret_result);
 	if (!*ret_result)
 		adsm_count(NULL, calls, 1);

@@ -12,7 +12,7 @@
 #include "run/caller.h"
 #include "run/coalesced.h"
 #include "run/explicit.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/io.h"
 #include "run/pending.h"
 #include "run/queue.h"
@@ -265,9 +265,9 @@ static int start(struct call *call, struct adsm_device_event *ret_event)
 	int error;
 
 	call->given_ns = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0;
-	adsm_inside.enqueuing = call->bound.home;
+	adsm_in_driver.enqueuing = call->bound.home;
 	error = call->start(call->start_arg, ret_event);
-	adsm_inside.enqueuing = NULL;
+	adsm_in_driver.enqueuing = NULL;
 	return error;
 }
 

@@ -13,7 +13,7 @@
 #include "run/alias_copy.h"
 #include "run/device_copy.h"
 #include "run/enter.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/views.h"
 
 /*
@@ -281,10 +281,10 @@ int adsm_fill_direct(void *dst, int value, size_t size)
  */
 static uintptr_t enter_for(const void *where)
 {
-	uintptr_t outer = adsm_inside.frame;
+	uintptr_t outer = adsm_in_driver.frame;
 
 	if (adsm_drivers_have(where))
-		adsm_inside.frame = (uintptr_t)__builtin_frame_address(0);
+		adsm_in_driver.frame = (uintptr_t)__builtin_frame_address(0);
 	return outer;
 }
 
@@ -302,7 +302,7 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 		begin_cause(&before, ADSM_WHY_COPY, where);
 		adsm_views_move(dst, src, size, libc);
 		end_cause(&before);
-		adsm_inside.frame = outer;
+		adsm_in_driver.frame = outer;
 		return;
 	}
 	saved_errno = errno;
@@ -322,7 +322,7 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 		begin_cause(&before, ADSM_WHY_FILL, where);
 		adsm_views_set(dst, value, size, libc);
 		end_cause(&before);
-		adsm_inside.frame = outer;
+		adsm_in_driver.frame = outer;
 		return;
 	}
 	saved_errno = errno;

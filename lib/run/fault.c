@@ -20,7 +20,7 @@
 #include "core/shared.h"
 #include "core/observe.h"
 #include "once/wait.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/io.h"
 #include "run/left.h"
 #include "run/pending.h"
@@ -229,9 +229,9 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 /* Is this thread giving a command to the home's driver, with the home's lock held? */
 static bool enqueues_for(uintptr_t address)
 {
-	const struct adsm_object *object = adsm_inside.enqueuing ? adsm_index_find(address) : NULL;
+	const struct adsm_object *object = adsm_in_driver.enqueuing ? adsm_index_find(address) : NULL;
 
-	return object && object->home == adsm_inside.enqueuing;
+	return object && object->home == adsm_in_driver.enqueuing;
 }
 
 static void out_of_patience(void)
@@ -239,7 +239,7 @@ static void out_of_patience(void)
 	adsm_error("%s of %p by the driver fails: the page is closed, and the thread that opens it has waited %u "
 		   "seconds for the driver; memory that the driver accesses during a call must not be shared memory",
 		   thread.inside->write ? "write" : "read", (void *)thread.inside->address,
-		   (unsigned)(ADSM_INSIDE_NS / 1000000000));
+		   (unsigned)(ADSM_IN_DRIVER_NS / 1000000000));
 	adsm_os_die(SIGBUS);
 }
 
@@ -306,7 +306,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct ads
 	enum adsm_fault_result result;
 
 	thread.inside = fault;
-	adsm_os_patience = (struct adsm_os_patience){ adsm_os_now_ns() + ADSM_INSIDE_NS, out_of_patience };
+	adsm_os_patience = (struct adsm_os_patience){ adsm_os_now_ns() + ADSM_IN_DRIVER_NS, out_of_patience };
 	while ((result = handle_fault(fault)) == ADSM_FAULT_WAIT)
 		fault->wait(fault);
 	adsm_os_patience = patience;
@@ -320,7 +320,7 @@ enum adsm_fault_result adsm_on_fault(struct adsm_fault *fault)
 	bool ours;
 
 	if (!fault->cramped)
-		return adsm_inside_faults(fault) ? handle_inside(fault) : handle_fault(fault);
+		return adsm_in_driver_faults(fault) ? handle_inside(fault) : handle_fault(fault);
 	ours = atomic_load(&adsm_life.state) == ADSM_STARTED && adsm_is_shared((void *)fault->address);
 	return ours ? ADSM_FAULT_LOST : ADSM_FAULT_FOREIGN;
 }

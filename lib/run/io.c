@@ -21,7 +21,7 @@
 #include "core/observe.h"
 #include "once/wait.h"
 #include "run/enter.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/left.h"
 #include "run/wait.h"
 
@@ -521,7 +521,7 @@ void adsm_io_leave(uintptr_t stack, bool may_return)
 {
 	/* After a jump to another stack the thread may come back. */
 	if (!may_return || (!adsm_io_here.alternate_inside && adsm_os_stack_end(stack)))
-		adsm_inside_leave(stack);
+		adsm_in_driver_leave(stack);
 	adsm_once_leave(stack, may_return);
 	if (adsm_io_here.inputs)
 		end_left(stack, true, may_return);

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "core.h"
-#include "run/inside.h"
+#include "run/in_driver.h"
 #include "run/io.h"
 
 #define BLOCKS 8u
@@ -229,17 +229,17 @@ static void switching(void)
 	static char elsewhere[4096];
 	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
-	adsm_inside.frame = (uintptr_t)elsewhere;
+	adsm_in_driver.frame = (uintptr_t)elsewhere;
 	adsm_io_leave((uintptr_t)elsewhere + sizeof(elsewhere), true);
-	CHECK(adsm_inside.frame);
-	adsm_inside.frame = here - 64;
+	CHECK(adsm_in_driver.frame);
+	adsm_in_driver.frame = here - 64;
 	adsm_io_leave(here - 128, true);
-	CHECK(adsm_inside.frame);
+	CHECK(adsm_in_driver.frame);
 	adsm_io_leave(here, true);
-	CHECK(!adsm_inside.frame);
-	adsm_inside.frame = (uintptr_t)elsewhere;
+	CHECK(!adsm_in_driver.frame);
+	adsm_in_driver.frame = (uintptr_t)elsewhere;
 	adsm_io_leave((uintptr_t)elsewhere + sizeof(elsewhere), false);
-	CHECK(!adsm_inside.frame);
+	CHECK(!adsm_in_driver.frame);
 }
 
 int main(int argc, char **argv)
