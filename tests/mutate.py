@@ -33,7 +33,7 @@ COVER = {
                    r"conform: rolling-4K-discrete / |interpose: (late|.* / (signals|handlers|unusual|scopes|left)) / ",
                    r"stress: model-cpu"],
     "lib/run": [r"unit: (left-|stale-|orders-|collect-|foreign-|process|live)|fault: "
-                r"|waits: waits-(gather|later|peers)",
+                r"|waits: waits-(home|gather|later|peers)",
                 r"conform: rolling-(4K|64K)-discrete / |reliability: |observe: (report / |advice-|warnings-)"
                 r"|interpose: linked / ", r"stress: model-cpu|conform: (lazy-unified|batch-discrete) / |mpi: peers"],
     "lib/once": [r"unit: once$|waits: waits-once",
