@@ -187,8 +187,9 @@ static void waits(void)
 	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(p), adsmVal(1u));
 	CHECK_OK(adsmHold(p, sizeof(*p), ADSM_ACCESS_IN));
 	CHECK_OK(adsmUnhold(p, sizeof(*p)));
+	CALL("increment", 1, adsmPtr(p), adsmVal(1u));
 	CHECK_OK(adsmStatsReset());
-	p[0] = 5;
+	CHECK_EQ(p[0], 4);
 	CHECK_EQ(stats().signals, 1);
 	SYNC();
 }
