@@ -93,6 +93,8 @@ void adsm_site_start(void)
 
 unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n)
 {
+	/* A signal handler that leaves by a jump must not take a lock of the dynamic linker with it. */
+	ADSM_SIGNALS_BLOCKED;
 	void *frames[ADSM_SITE_DEPTH + FRAMES_OURS];
 	int n_frames = backtrace(frames, (int)n + FRAMES_OURS), i = 0;
 	unsigned n_taken = 0;
