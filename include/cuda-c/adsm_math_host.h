@@ -15,10 +15,13 @@ ADSM_CUDA_HOST float rsqrtf(float x) { return 1 / std::sqrt(x); }
 ADSM_CUDA_HOST float rsqrt(float x) { return rsqrtf(x); }
 ADSM_CUDA_HOST double rcbrt(double x) { return 1 / std::cbrt(x); }
 ADSM_CUDA_HOST float rcbrtf(float x) { return 1 / std::cbrt(x); }
+/* Since 2.41 glibc has these. */
+#if !__GLIBC_PREREQ(2, 41)
 ADSM_CUDA_HOST double sinpi(double x) { return std::sin(std::fmod(x, 2.0) * 3.14159265358979323846); }
 ADSM_CUDA_HOST float sinpif(float x) { return (float)sinpi((double)x); }
 ADSM_CUDA_HOST double cospi(double x) { return std::cos(std::fmod(x, 2.0) * 3.14159265358979323846); }
 ADSM_CUDA_HOST float cospif(float x) { return (float)cospi((double)x); }
+#endif
 ADSM_CUDA_HOST double normcdf(double x) { return std::erfc(x * -0.70710678118654752440) / 2; }
 ADSM_CUDA_HOST float normcdff(float x) { return (float)normcdf((double)x); }
 
