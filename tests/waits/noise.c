@@ -272,7 +272,7 @@ static void *zeroed(size_t size)
 
 int main(void)
 {
-	const unsigned long n = getenv("TEST_FULL") ? 10000 : 2000;
+	const unsigned long n = getenv("TEST_FULL") ? 40000 : 2000;
 	void *(*const of_queue[])(void *) = { consume, submit, wait_too };
 	void *(*const of_lock[])(void *) = { take_lock, take_lock };
 	void *(*const of_flags[])(void *) = { raise_first, answer };
