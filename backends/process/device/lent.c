@@ -162,13 +162,16 @@ uint64_t adsm_lent_free(struct adsm_lent *lent, uint64_t address)
 
 uint64_t adsm_lent_reset(struct adsm_lent *lent)
 {
-	const uint64_t taken = lent->taken;
+	uint64_t taken;
 
+	pthread_mutex_lock(&mutex);
+	taken = lent->taken;
 	if (lent->open)
 		adsm_os_unmap_to_reserve(lent->base, lent->open);
 	lent->open = lent->end = lent->n_blocks = 0;
 	for (unsigned i = 0; i < ADSM_LENT_SIZES; i++)
 		lent->free[i] = 0;
 	lent->taken = 0;
+	pthread_mutex_unlock(&mutex);
 	return taken;
 }

@@ -41,6 +41,9 @@ static void *run_launches(void *arg)
 {
 	static struct adsm_pool_launch launches[ADSM_PROCESS_LANES];
 	static _Atomic uint32_t n_started;
+	/* Lanes use a slot in turn: the application reuses it after it has seen a launch end. ThreadSanitizer does not
+	 * see the application, but these. */
+	static _Atomic bool used[ADSM_PROCESS_SLOTS];
 	const uint32_t lane = atomic_fetch_add(&n_started, 1);
 	struct adsm_pool_launch *launch = &launches[lane];
 	struct adsm_process_shared *shared = served;
@@ -54,6 +57,7 @@ static void *run_launches(void *arg)
 		uint64_t i = adsm_process_slot_of(shared, lane, atomic_load(&queue->done) + 1);
 		struct adsm_process_slot *slot = &shared->slots[i];
 
+		atomic_load(&used[i]);
 		adsm_guard_close();
 		adsm_code_launch(slot, shared->areas[i], launch);
 		launch->lane = lane;
@@ -72,6 +76,7 @@ static void *run_launches(void *arg)
 			strcpy(shared->failures[i], failure);
 			slot->status = status;
 		}
+		atomic_store_explicit(&used[i], true, memory_order_release);
 		adsm_process_queue_done(queue, true);
 	}
 	return NULL;
