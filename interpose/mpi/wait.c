@@ -145,8 +145,9 @@ BOTH_NAMES(Request_get_status)
 
 /* A row: the arguments behind the requests; whether MPI has set what follows; how many requests are done, and which.
  * Of one request there is one status, too. */
-#define SEVERAL(name, arguments, is_set, n_done, indices, ...) \
-	WRAPPER int MPI_##name(int n, MPI_Request requests[], __VA_ARGS__) \
+#define SEVERAL(name, ...) SEVERAL_AS(MPI_##name, name, __VA_ARGS__)
+#define SEVERAL_AS(function, name, arguments, is_set, n_done, indices, ...) \
+	WRAPPER int function(int n, MPI_Request requests[], __VA_ARGS__) \
 	{ \
 		struct call call; \
 		int result; \
@@ -177,6 +178,21 @@ SEVERAL(Waitsome, (n_done, indices, statuses), sets_statuses(result), *n_done !=
 	int *n_done, int indices[], MPI_Status statuses[])
 SEVERAL(Testsome, (n_done, indices, statuses), sets_statuses(result), *n_done != MPI_UNDEFINED ? *n_done : 0, indices,
 	int *n_done, int indices[], MPI_Status statuses[])
+
+/* As MPI_Request_get_status(): the requests are not freed. Since MPI 4.1. They are const in the standard, but not
+ * in every mpi.h, so the functions have names of their own in C. */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define STATUS_OF_SEVERAL(name, arguments, is_set, n_done, indices, ...) \
+	WRAPPER int name(int n, MPI_Request requests[], __VA_ARGS__) __asm__("MPI_" #name); \
+	SEVERAL_AS(name, name, arguments, is_set, n_done, indices, __VA_ARGS__)
+
+STATUS_OF_SEVERAL(Request_get_status_any, (index, flag, statuses), result == MPI_SUCCESS,
+	*flag && *index != MPI_UNDEFINED, index, int *index, int *flag, MPI_Status *statuses)
+STATUS_OF_SEVERAL(Request_get_status_all, (flag, statuses), sets_statuses(result),
+	result != MPI_SUCCESS || *flag ? n : 0, NULL, int *flag, MPI_Status statuses[])
+STATUS_OF_SEVERAL(Request_get_status_some, (n_done, indices, statuses), sets_statuses(result),
+	*n_done != MPI_UNDEFINED ? *n_done : 0, indices, int *n_done, int indices[], MPI_Status statuses[])
+#endif
 
 /* ---- starts and ends */
 

@@ -240,6 +240,26 @@ static int own_testall(int n, MPI_Request list[], int *flag, MPI_Status statuses
 	return result;
 }
 
+/* Requests are not freed, but a test does not use one that has ended. */
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define HAVE_STATUS_OF_SEVERAL 1
+static int own_request_get_status_any(int n, const MPI_Request list[], int *index, int *flag, MPI_Status *status)
+{
+	return finish_one(n, (MPI_Request *)list, index, flag, status);
+}
+
+static int own_request_get_status_all(int n, const MPI_Request list[], int *flag, MPI_Status statuses[])
+{
+	return own_testall(n, (MPI_Request *)list, flag, statuses);
+}
+
+static int own_request_get_status_some(int n, const MPI_Request list[], int *n_done, int indices[],
+				       MPI_Status statuses[])
+{
+	return own_testsome(n, (MPI_Request *)list, n_done, indices, statuses);
+}
+#endif
+
 void *loans_own(const char *name)
 {
 	static const struct { const char *name; void *function; } own[] = {
@@ -248,6 +268,11 @@ void *loans_own(const char *name)
 		OWN_ROW(Request_get_status, own_request_get_status), OWN_ROW(Wait, own_wait), OWN_ROW(Test, own_test),
 		OWN_ROW(Waitany, own_waitany), OWN_ROW(Testany, own_testany), OWN_ROW(Waitall, own_waitall),
 		OWN_ROW(Testall, own_testall), OWN_ROW(Waitsome, own_waitsome), OWN_ROW(Testsome, own_testsome),
+#ifdef HAVE_STATUS_OF_SEVERAL
+		OWN_ROW(Request_get_status_any, own_request_get_status_any),
+		OWN_ROW(Request_get_status_all, own_request_get_status_all),
+		OWN_ROW(Request_get_status_some, own_request_get_status_some),
+#endif
 	};
 	size_t i = 0;
 
@@ -377,6 +402,29 @@ static int pmpi_test_all(int n)
 	return PMPI_Testall(n, list, &flag, MPI_STATUSES_IGNORE);
 }
 
+#ifdef HAVE_STATUS_OF_SEVERAL
+static int status_any(int n)
+{
+	int index, flag;
+
+	return MPI_Request_get_status_any(n, list, &index, &flag, MPI_STATUS_IGNORE);
+}
+
+static int status_all(int n)
+{
+	int flag;
+
+	return MPI_Request_get_status_all(n, list, &flag, MPI_STATUSES_IGNORE);
+}
+
+static int status_some(int n)
+{
+	int done, indices[N];
+
+	return MPI_Request_get_status_some(n, list, &done, indices, MPI_STATUSES_IGNORE);
+}
+#endif
+
 static const struct completion {
 	const char *name;
 	int (*learn)(int n);
@@ -385,6 +433,10 @@ static const struct completion {
 	{ "Wait", wait_one, 1 }, { "Test", test_one, 1 }, { "Waitany", wait_any, 1 }, { "Testany", test_any, 1 },
 	{ "Waitall", wait_all, N }, { "Testall", test_all, N }, { "Waitsome", wait_some, N },
 	{ "Testsome", test_some, N }, { "PMPI_Wait", pmpi_wait, 1 }, { "PMPI_Testall", pmpi_test_all, N },
+#ifdef HAVE_STATUS_OF_SEVERAL
+	{ "Request_get_status_any", status_any, 1 }, { "Request_get_status_all", status_all, N },
+	{ "Request_get_status_some", status_some, N },
+#endif
 };
 #define N_COMPLETIONS (sizeof(completions) / sizeof(completions[0]))
 
