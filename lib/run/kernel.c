@@ -398,7 +398,7 @@ static bool unassign_one(adsmModule *module, uintptr_t *ret_start)
 /* Remove the assignments of a module's kernels. */
 static void unassign_all(adsmModule *module)
 {
-	uintptr_t start;
+	uintptr_t start = 0;
 
 	while (unassign_one(module, &start)) {
 		struct adsm_object *object;
