@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "describe.h"
-#include "ptx/inline.h"
-#include "ptx/writes.h"
+#include "ptx/control/inline.h"
+#include "ptx/access/writes.h"
 
 /* Print where an instruction is: in the source if the PTX says so. */
 static void print_place(const struct adsm_ptx_module *module, const struct adsm_ptx_instruction *instruction)

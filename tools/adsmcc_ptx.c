@@ -9,10 +9,10 @@
 #include "adsm_kernel.h"
 #include "adsmcc_source.h"
 #include "base/entries.h"
-#include "ptx/access.h"
+#include "ptx/access/access.h"
 #include "ptx/ptx.h"
-#include "ptx/translate.h"
-#include "ptx/writes.h"
+#include "ptx/code/translate.h"
+#include "ptx/access/writes.h"
 
 #define NAME_MAX_SIZE sizeof(((struct adsm_kernel_desc *)0)->name)
 

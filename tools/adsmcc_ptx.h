@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "adsmcc_compile.h"
-#include "ptx/translate.h"
+#include "ptx/code/translate.h"
 
 /*
  * Make the module @output of PTX. @name: what errors call the PTX. @only_ptx: the module has no code, and the library

@@ -7,7 +7,7 @@
 struct adsm_translate_options {
 	const char *compiler;		/* ADSM_PTX_CC: "": the first one found; or a command */
 	const char *flags;		/* ADSM_PTX_FLAGS: more options for it, or "" */
-	bool lockstep;			/* ADSM_PTX_LOCKSTEP: see ptx/translate.h */
+	bool lockstep;			/* ADSM_PTX_LOCKSTEP: see ptx/code/translate.h */
 	const char *cache;		/* ADSM_PTX_CACHE: "": the user's folder; "off", or a folder */
 };
 

@@ -10,9 +10,9 @@
 #include "cache.h"
 #include "compiler.h"
 #include "options.h"
-#include "ptx/keep.h"
-#include "ptx/runtime_text.h"
-#include "ptx/translate.h"
+#include "ptx/code/keep.h"
+#include "ptx/runtime/runtime_text.h"
+#include "ptx/code/translate.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "base/writes_text.h"
 
-#define ADSM_WRITES_CONDITIONS 24	/* lib/ptx/affine.h has the same limit */
+#define ADSM_WRITES_CONDITIONS 24	/* lib/ptx/access/affine.h has the same limit */
 #define ADSM_WRITES_ENDLESS INT64_MAX	/* as a count: there is no limit */
 
 /* A combination of variables: the sum of factors times variables, from low to high, each integer. */

@@ -24,11 +24,17 @@ ONCE = CORE + ["lib/once"]
 RUN = ONCE + ["lib/run", "backends/list"]
 NODE = BASE + ["backends/backend", "backends/process", "backends/store", "backends/cluster/shared",
                "backends/cluster/join", "backends/cluster/gate", "backends/cluster/ends"]
+PTX = BASE + ["lib/ptx/ptx", "lib/ptx/arena", "lib/ptx/functions"]
 ROOMS = {
     "include": [],
     "lib/base": [],
-    # CUDA kernels as PTX.
-    "lib/ptx": BASE,
+    # CUDA kernels as PTX: the parser, the order of execution, what a kernel accesses, its C text, what that calls.
+    "lib/ptx/parse": PTX,
+    "lib/ptx/control": PTX,
+    "lib/ptx/access": PTX + ["lib/ptx/control"],
+    "lib/ptx/runtime": [],
+    "lib/ptx/code": PTX + ["lib/ptx/control", "lib/ptx/access", "lib/ptx/runtime"],
+    "lib/ptx": PTX,
     "lib/engine": BASE,
     # Code of kernels in CUDA C, by the C compiler.
     "backends/translate": BASE + ["lib/ptx", "backends/cache"],

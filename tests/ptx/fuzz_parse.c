@@ -5,9 +5,9 @@
  * and prints its text. TEST_PTX_CASES: their number.
  */
 #include "../check.h"
-#include "ptx/access.h"
-#include "ptx/writes.h"
-#include "ptx/translate.h"
+#include "ptx/access/access.h"
+#include "ptx/access/writes.h"
+#include "ptx/code/translate.h"
 #include "tree.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * test_access FILE... prints the same for the kernels of files, with the lines of the reasons.
  */
 #include "../check.h"
-#include "ptx/access.h"
+#include "ptx/access/access.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  */
 #include "../check.h"
 #include "../sanitizers.h"
-#include "ptx/access.h"
-#include "ptx/translate.h"
+#include "ptx/access/access.h"
+#include "ptx/code/translate.h"
 #include "tree.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "table.h"
 #include "threads.h"
 
-#include "ptx/list.h"
+#include "ptx/code/list.h"
 
 #include <stdlib.h>
 

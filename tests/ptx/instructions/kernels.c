@@ -2,7 +2,7 @@
 /* kernels.c - see kernels.h. */
 #include "kernels.h"
 
-#include "ptx/list.h"
+#include "ptx/code/list.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "forms.h"
 
 #include "adsm_texture.h"
-#include "ptx/texture.h"
+#include "ptx/runtime/texture.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "threads.h"
 
 #include "adsm_kernel.h"
-#include "ptx/translate.h"
+#include "ptx/code/translate.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

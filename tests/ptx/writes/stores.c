@@ -5,7 +5,7 @@
  * wanted: the lines of adsm_writes without the kernel's name, each before a semicolon.
  */
 #include "base/writes_text.h"
-#include "ptx/writes.h"
+#include "ptx/access/writes.h"
 
 #include <stdlib.h>
 

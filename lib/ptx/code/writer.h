@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 #include <setjmp.h>
 

@@ -7,13 +7,13 @@
  */
 #include "translate.h"
 
-#include "blocks.h"
+#include "ptx/control/blocks.h"
 #include "check.h"
 #include "frame.h"
-#include "functions.h"
+#include "ptx/functions.h"
 #include "globals.h"
-#include "inline.h"
-#include "runtime_text.h"
+#include "ptx/control/inline.h"
+#include "ptx/runtime/runtime_text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* keep.c - see keep.h. */
 #include "keep.h"
 
-#include "functions.h"
+#include "ptx/functions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* shape.h - which blocks of a function come before which others on all ways, and its loops. */
 #pragma once
 
-#include "blocks.h"
+#include "ptx/control/blocks.h"
 
 /* A tree of nodes: those that are on all ways from the root to a node are above it. */
 struct adsm_ptx_tree {

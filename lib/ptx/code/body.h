@@ -3,8 +3,8 @@
 #pragma once
 
 #include "linear.h"
-#include "divergence.h"
-#include "regions.h"
+#include "ptx/control/divergence.h"
+#include "ptx/control/regions.h"
 #include "writer.h"
 
 /* What is known of the function that is written. */

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 /* How a block ends. If @by has a guard that does not hold, control continues at the last of next. */
 enum adsm_ptx_end {

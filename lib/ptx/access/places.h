@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 /* Parameters of the kernel are in slots of 8 bytes. What follows the last one counts as the last one. */
 #define ADSM_PTX_SLOTS 1018

@@ -7,7 +7,7 @@
  * call through a register is a switch over the functions whose address the module takes.
  */
 #include "list.h"
-#include "functions.h"
+#include "ptx/functions.h"
 
 #include <string.h>
 

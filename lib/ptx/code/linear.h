@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "blocks.h"
-#include "recipes.h"
+#include "ptx/control/blocks.h"
+#include "ptx/control/recipes.h"
 #include "writer.h"
 
 #define ADSM_PTX_LIMITS 12

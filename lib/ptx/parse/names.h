@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "arena.h"
-#include "ptx.h"
+#include "ptx/arena.h"
+#include "ptx/ptx.h"
 
 #define ADSM_PTX_SCOPES 64
 

@@ -2,7 +2,7 @@
 /* lex.h - the tokens of a PTX text, and errors that name a token. An error ends the parsing by longjmp(). */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 #include <setjmp.h>
 

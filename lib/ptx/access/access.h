@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 /*
  * 8 bytes of a parameter, which may be an address of global memory. Numbers that are added to addresses have reasons,

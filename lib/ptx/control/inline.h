@@ -2,7 +2,7 @@
 /* inline.h - device functions whose threads wait for others become a part of their callers. */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 /*
  * A thread that waits is left and resumed, which a C function that is called cannot be. So put the body of each device

@@ -2,7 +2,7 @@
 /* translate.h - the C text of a module of PTX. */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 /* A kernel of a module: what became of it. */
 struct adsm_ptx_kernel {

@@ -2,7 +2,7 @@
 /* check.c - see check.h. The functions that check are in runtime_check.h. */
 #include "check.h"
 
-#include "flow.h"
+#include "ptx/access/flow.h"
 
 #include <stdlib.h>
 

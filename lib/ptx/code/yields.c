@@ -2,7 +2,7 @@
 /* yields.c - see yields.h. */
 #include "yields.h"
 
-#include "blocks.h"
+#include "ptx/control/blocks.h"
 #include "list.h"
 
 /* The text of a form is what the yield does: a word of runtime_block.h. */

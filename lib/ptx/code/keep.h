@@ -2,7 +2,7 @@
 /* keep.h - what one kernel of a module needs of it. */
 #pragma once
 
-#include "ptx.h"
+#include "ptx/ptx.h"
 
 /*
  * Leave out of the C text all kernels but one, and the functions that it cannot reach. Call this before
