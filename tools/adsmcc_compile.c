@@ -183,6 +183,21 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 	return status;
 }
 
+const char *brief_errors(const char *compiler)
+{
+	static const char *option;	/* there is one C compiler in a run */
+	struct list argv = words_of(compiler);
+	struct text macros = { 0 };
+
+	if (option)
+		return option;
+	LIST_ADD(&argv, "-dM", "-E", "-xc", "-");
+	/* If the compiler fails, it will fail again, with a message. */
+	option = !run_tool(&argv, NULL, &macros, NULL) && strstr(macros.bytes, " __clang__ ") ? CLANG_BRIEF :
+		"-ftrack-macro-expansion=0";
+	return option;
+}
+
 /* The command and the options of every run of the C compiler. */
 static struct list compiler_command(const char *compiler, const struct list *options)
 {
@@ -200,6 +215,7 @@ static struct list compiler_command(const char *compiler, const struct list *opt
 	if (!argv.n)
 		die("--cc or CC is empty: it must name a C compiler");
 	list_add_all(&argv, fixed);
+	list_add(&argv, brief_errors(compiler));
 	list_add_all(&argv, options->items);
 	return argv;
 }

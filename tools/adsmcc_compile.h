@@ -33,6 +33,12 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 int compile_source(const char *compiler, const struct list *options, const struct text *source, const char *output);
 
 #define C_COMPILER "C compiler"
+/*
+ * The option for errors in macros of adsm_kernel.h: the C compiler reports them at the line of the source. Without the
+ * option it adds a note for each macro inside of another one, which may be hundreds.
+ */
+const char *brief_errors(const char *compiler);
+#define CLANG_BRIEF "-fmacro-backtrace-limit=1"	/* the same for clang */
 
 /*
  * Run @argv with @input as its standard input, which is empty for NULL. Returns its exit status.

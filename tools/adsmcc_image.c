@@ -63,6 +63,7 @@ static struct list image_command(const char *compiler, const struct list *option
 	if (!argv.n)
 		die("--cc or CC is empty: it must name a C compiler");
 	list_add_all(&argv, fixed);
+	list_add(&argv, brief_errors(compiler));
 	list_add_all(&argv, options->items);
 	add_image_options(compiler, &argv);
 	return argv;

@@ -48,7 +48,8 @@ static struct list clang_command(const struct tools *tools)
 		/* As for the CPU, so that the results are the same (adsmcc_compile.c). */
 		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
 		"-fvisibility=hidden", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
-		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument", NULL
+		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument",
+		CLANG_BRIEF, NULL
 	};
 	struct list argv = words_of(tools->clang);
 

@@ -342,6 +342,30 @@ static void test_includes(void)
 	remove_files();
 }
 
+/* Errors point to lines of the kernel, also in macros of adsm_kernel.h, and there is no note for each macro. */
+static void test_errors(const char *compiler)
+{
+	size_t n = 0;
+
+	if (RUN(compiler, "--version"))
+		return;
+	write_file("errors.c", "#include <adsm_kernel.h>\n\nADSM_KERNEL(k, ADSM_IN(flat, a), ADSM_INOUT(int, b))\n{\n"
+		   "\tADSM_THREADS {\n\t\tb[ADSM_THREAD] = a[0];\n\t}\n}\n\nADSM_KERNEL(other, ADSM_INOUT(int, b))\n{\n"
+		   "\tADSM_THREADS {\n\t\tADSM_ATOMIC_MAX(b[0], 1);\n\t}\n}\n");
+	CHECK(RUN(adsmcc, "--cc", compiler, "errors.c") == 1);
+	CHECK(strstr(output, "errors.c:3:") && strstr(output, "errors.c:13:"));
+	for (char *rest = output, *line; (line = strsep(&rest, "\n")); n++)
+		if (strstr(line, ": error: ") && strncmp(line, "errors.c:", strlen("errors.c:"))) {
+			fprintf(stderr, "an error is not at a line of the kernel: %s\n", line);
+			exit(1);
+		}
+	if (n > 80) {
+		fprintf(stderr, "%s: %zu lines of messages\n", compiler, n);
+		exit(1);
+	}
+	remove_files();
+}
+
 /* A module appears only when all went well, and nothing else stays. */
 static void test_failures(void)
 {
@@ -405,6 +429,8 @@ int main(int argc, char **argv)
 	test_shapes(argv[5]);
 	test_refusals();
 	test_includes();
+	test_errors("cc");
+	test_errors("clang");
 	test_failures();
 	return 0;
 }
