@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "adsm.h"
+#include "adsmcc_commands.h"
 #include "adsmcc_compile.h"
 #include "adsmcc_cuda.h"
 #include "adsmcc_header.h"
@@ -37,7 +38,8 @@ static void write_dependencies(const char *path, const char *output)
 }
 
 static const char help[] =
-	"usage: adsmcc [options] FILE.c | FILE.cu | FILE.ptx | --header FILE.hpp FILE.adsm\n"
+	"usage: adsmcc [options] FILE.c | FILE.cu | FILE.ptx | --header FILE.hpp FILE.adsm |\n"
+	"              --compile-commands FILE.json [options] SOURCE...\n"
 	"Compile kernels written in the dialect of adsm_kernel.h, in CUDA C or in PTX into a kernel module.\n"
 	"\n"
 	"  -o FILE           the output (default: FILE.adsm in the current folder)\n"
@@ -70,6 +72,9 @@ static const char help[] =
 	"  --explain         of CUDA C: print what each kernel reads and writes, and where, and write nothing\n"
 	"  --header FILE     also write a C++ header that describes the kernels, for adsm.hpp. Of a module\n"
 	"                    (FILE.adsm), write only the header\n"
+	"  --compile-commands FILE\n"
+	"                    write no module, but an entry for each source (.c, .cu or .cl) to FILE, which is\n"
+	"                    compile_commands.json in most cases; editors with clangd read it. Other entries stay\n"
 	"  -MF FILE          write a rule for make that lists all files that were read\n"
 	"  --version, --help\n";
 
@@ -113,7 +118,8 @@ const char *__asan_default_options(void)
 /* The command line. */
 struct command {
 	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc, *clang, *spaces, *standard;
-	const char *header;
+	const char *header, *commands;
+	struct list inputs;
 	struct list options;		/* for the C compiler */
 	struct list cuda_options;	/* for clang, of CUDA C */
 	struct text defines;
@@ -196,6 +202,8 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->compiler = option_value(argc, argv, i, "--cc");
 	} else if (!strcmp(arg, "--header") || starts(arg, "--header=")) {
 		command->header = option_value(argc, argv, i, "--header");
+	} else if (!strcmp(arg, "--compile-commands") || starts(arg, "--compile-commands=")) {
+		command->commands = option_value(argc, argv, i, "--compile-commands");
 	} else if (starts(arg, "-MF")) {
 		command->dependencies = option_value(argc, argv, i, "-MF");
 	} else if (starts(arg, "-o")) {
@@ -204,10 +212,9 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		return;
 	} else if (arg[0] == '-') {
 		die("unknown option %s (--help lists all options)", arg);
-	} else if (command->input) {
-		die("only one source file is possible, not %s and %s", command->input, arg);
 	} else {
 		command->input = arg;
+		list_add(&command->inputs, arg);
 	}
 }
 
@@ -226,6 +233,11 @@ static void complete(struct command *command)
 
 	if (!command->input)
 		die("the source file is missing (see --help)");
+	if (command->commands)
+		return;
+	if (command->inputs.n > 1)
+		die("only one source file is possible, not %s and %s", command->inputs.items[0],
+		    command->inputs.items[1]);
 	if (command->header && (command->emit_text || command->emit_ptx || command->list_kernels || command->explain ||
 				command->image))
 		die("--header needs a module: it cannot be combined with --emit-text, --emit-ptx, --list-kernels, "
@@ -276,18 +288,25 @@ static bool is_set(const char *variable)
 	return value && !strcmp(value, "1");
 }
 
-/* Make the module of CUDA C, or of PTX. */
-static int make_cuda(const struct command *command)
+/* What the command line says of CUDA C. */
+static struct cuda cuda_of(const struct command *command)
 {
-	const int status = compile_cuda(&(struct cuda){
+	return (struct cuda){
 		.clang = command->clang && *command->clang ? command->clang : NULL,
 		.headers = find_header("include/adsm", "cuda-c"), .options = &command->cuda_options,
 		.dependencies = command->dependencies, .emit_ptx = command->emit_ptx,
 		.only_ptx = command->only_ptx, .emit_text = command->emit_text,
 		.list_kernels = command->list_kernels, .explain = command->explain, .check = command->check,
 		.lockstep = command->lockstep || is_set("ADSM_PTX_LOCKSTEP"),
-	}, &(struct tools){ .compiler = command->compiler, .options = &command->options }, command->input,
-		command->output);
+	};
+}
+
+/* Make the module of CUDA C, or of PTX. */
+static int make_cuda(const struct command *command)
+{
+	const struct cuda cuda = cuda_of(command);
+	const struct tools tools = { .compiler = command->compiler, .options = &command->options };
+	const int status = compile_cuda(&cuda, &tools, command->input, command->output);
 
 	if (!status && command->header)
 		write_header(command->output, command->header);
@@ -305,11 +324,17 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		parse(&command, argc, argv, &i);
 	complete(&command);
-	if (is_module(command.input)) {
+	if (is_module(command.input) && !command.commands) {
 		write_header(command.input, command.header);
 		return 0;
 	}
 	kernel_header = find_header("include", "adsm_kernel.h");
+	if (command.commands) {
+		const struct cuda cuda = cuda_of(&command);
+
+		write_commands(command.commands, &cuda, &command.inputs);
+		return 0;
+	}
 	if (is_cuda(command.input) || is_ptx(command.input))
 		return make_cuda(&command);
 	if (!read_file(command.input, &contents))

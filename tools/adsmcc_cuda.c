@@ -122,7 +122,7 @@ static const char *find_last(const struct list *options, const char *start)
 	return found;
 }
 
-static struct list clang_command(const struct cuda *cuda, const char *input, const char *output, bool is_exact)
+struct list clang_front_end(const struct cuda *cuda)
 {
 	static const char *const fixed[] = {
 		/* For devices only, and without CUDA's toolkit, which clang does not look for. */
@@ -131,44 +131,42 @@ static struct list clang_command(const struct cuda *cuda, const char *input, con
 		"--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx75",
 		/* How launches are called: by the functions of cuda_runtime_api.h. */
 		"-Xclang", "-target-sdk-version=11.0",
-		/* Loops with a constant number of turns become code without loops: compilers make vectors of it. */
-		"-S", "-O2", "-mllvm", "-unroll-threshold=600",
-		"-Wno-unused-command-line-argument",
+		"-Wno-unused-command-line-argument", NULL
 	};
-	struct list argv = { 0 }, clang = { 0 };
-	char *word, *rest = format_string("%s", cuda->clang ? cuda->clang : find_cuda_clang());
+	const struct list clang = words_of(cuda->clang ? cuda->clang : find_cuda_clang());
+	struct list argv = { 0 };
 
-	while ((word = strsep(&rest, " ")))
-		if (*word)
-			list_add(&clang, word);
-	for (size_t i = 0; i < clang.n; i++)
-		list_add(&argv, clang.items[i]);
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		list_add(&argv, fixed[i]);
-	for (size_t i = 0; i < cuda->options->n; i++)
-		if (is_for_clang(cuda->options->items[i]))
-			list_add(&argv, cuda->options->items[i]);
+	list_add_all(&argv, clang.items);
+	list_add_all(&argv, fixed);
+	LIST_ADD(&argv, "-isystem", cuda->headers);
+	add_system_folders(&argv, &clang);
+	LIST_ADD(&argv, "-include", "cuda_runtime.h");
+	return argv;
+}
+
+void add_clang_options(struct list *argv, const struct list *options)
+{
+	for (size_t i = 0; i < options->n; i++)
+		if (is_for_clang(options->items[i]))
+			list_add(argv, options->items[i]);
+}
+
+static struct list clang_command(const struct cuda *cuda, const char *input, const char *output, bool is_exact)
+{
+	struct list argv = clang_front_end(cuda);
+
+	/* Loops with a constant number of turns become code without loops: compilers make vectors of it. */
+	LIST_ADD(&argv, "-S", "-O2", "-mllvm", "-unroll-threshold=600");
+	add_clang_options(&argv, cuda->options);
 	/* Lines of the source, which messages name. */
 	if (!find_last(cuda->options, "-g"))
 		list_add(&argv, "-gline-directives-only");
 	/* clang's optimizations add reads that the source does not have, and whose values are not used. */
 	if (is_exact)
 		list_add(&argv, "-O0");
-	list_add(&argv, "-isystem");
-	list_add(&argv, cuda->headers);
-	add_system_folders(&argv, &clang);
-	list_add(&argv, "-include");
-	list_add(&argv, "cuda_runtime.h");
-	if (cuda->dependencies) {
-		list_add(&argv, "-MD");
-		list_add(&argv, "-MF");
-		list_add(&argv, cuda->dependencies);
-		list_add(&argv, "-MT");
-		list_add(&argv, output ? output : "-");
-	}
-	list_add(&argv, "-o");
-	list_add(&argv, "-");
-	list_add(&argv, input);
+	if (cuda->dependencies)
+		LIST_ADD(&argv, "-MD", "-MF", cuda->dependencies, "-MT", output ? output : "-");
+	LIST_ADD(&argv, "-o", "-", input);
 	return argv;
 }
 

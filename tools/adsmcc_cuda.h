@@ -23,6 +23,11 @@ struct cuda {
 bool is_cuda(const char *path);
 bool is_ptx(const char *path);
 
+/* The command of clang with what it needs to parse CUDA C. If there is no clang, adsmcc exits. */
+struct list clang_front_end(const struct cuda *cuda);
+/* Add the options of the command line that clang gets: not those for processors, and no folder of CUDA's toolkit. */
+void add_clang_options(struct list *argv, const struct list *options);
+
 /*
  * Make a module of the file @input, which is CUDA C or PTX. @tools: its options are not used. @output: NULL is standard
  * output, for PTX. Returns an exit status.
