@@ -14,12 +14,12 @@
 #include "core/place.h"
 #include "core/view.h"
 
-#define SLOTS_PER_CHUNK ((uint32_t)1024)
+#define SLOTS_PER_CHUNK ADSM_OBJECT_CHUNK
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBJECTS);	/* slots, arena ranges, index changes */
-static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never freed */
-static _Atomic uint32_t n_slots;
+struct adsm_object *adsm_object_chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];
+_Atomic uint32_t adsm_object_n_slots;
 static _Atomic size_t n_alive;
 static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
 
@@ -30,7 +30,7 @@ size_t adsm_objects_alive(void)
 
 struct adsm_object *adsm_object_slot(uint32_t i)
 {
-	return i < n_slots ? &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK] : NULL;
+	return i < adsm_object_n_slots ? &adsm_object_chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK] : NULL;
 }
 
 void adsm_objects_child(void)
@@ -38,8 +38,8 @@ void adsm_objects_child(void)
 	const struct adsm_kept *kept;
 	void *base;
 
-	for (uint32_t i = 0; i < n_slots; i++) {
-		const struct adsm_object *object = &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK];
+	for (uint32_t i = 0; i < adsm_object_n_slots; i++) {
+		const struct adsm_object *object = &adsm_object_chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK];
 
 		if (object->live && !object->device_only && !adsm_arena_has(object->start))
 			adsm_os_reserve(object->start, object->span, &base);
@@ -91,8 +91,8 @@ void adsm_objects_give_range(struct adsm_object *stand_in)
 void adsm_objects_reset_counters(void)
 {
 	adsm_mutex_lock(&mutex);
-	for (uint32_t i = 0; i < n_slots; i++)
-		adsm_counters_reset(&chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK].counters);
+	for (uint32_t i = 0; i < adsm_object_n_slots; i++)
+		adsm_counters_reset(&adsm_object_chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK].counters);
 	adsm_mutex_unlock(&mutex);
 }
 
@@ -104,16 +104,16 @@ static struct adsm_object *take_slot(struct adsm_home *home)
 		free_slots[home->index] = object->next_free;
 		return object;
 	}
-	if (n_slots == MAX_OBJECTS)
+	if (adsm_object_n_slots == MAX_OBJECTS)
 		return NULL;
-	chunk = &chunks[n_slots / SLOTS_PER_CHUNK];
+	chunk = &adsm_object_chunks[adsm_object_n_slots / SLOTS_PER_CHUNK];
 	if (!*chunk)
 		*chunk = calloc(SLOTS_PER_CHUNK, sizeof(**chunk));
 	if (!*chunk)
 		return NULL;
-	object = &(*chunk)[n_slots % SLOTS_PER_CHUNK];
+	object = &(*chunk)[adsm_object_n_slots % SLOTS_PER_CHUNK];
 	object->home = home;
-	n_slots++;
+	adsm_object_n_slots++;
 	return object;
 }
 

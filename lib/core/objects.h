@@ -20,6 +20,11 @@ struct adsm_object_options {
 /* How many objects are alive, device-only ones included. */
 size_t adsm_objects_alive(void);
 
+/* The slots, for readers of other processes (base/watch.h): arrays of ADSM_OBJECT_CHUNK objects, never freed. */
+#define ADSM_OBJECT_CHUNK ((uint32_t)1024)
+extern struct adsm_object *adsm_object_chunks[];
+extern _Atomic uint32_t adsm_object_n_slots;
+
 /* Slot number @i, with or without a live object (`live`, under its home's lock); NULL: there are fewer slots. */
 struct adsm_object *adsm_object_slot(uint32_t i);
 
