@@ -390,11 +390,16 @@ int main(int argc, char **argv)
 			}
 	} else {
 		for (unsigned n = 1; n <= 20; n++) {
-			snprintf(plan, sizeof(plan), "fail=%u,ops=%s%s", n, argv[1], n & 1 ? ",once" : "");
+			snprintf(plan, sizeof(plan), "fail=%u,ops=%s%s", n, argv[1],
+				 n & 1 || n < first ? ",once" : "");
 			run();
 		}
 	}
-	/* Not every failure must be seen: an early send just goes again. */
-	CHECK(n_failures || !strcmp(argv[1], "query") || !strcmp(argv[1], "to_device"));
+	/* Not every failure must be seen: an early send just goes again. Under batch the library itself tries a launch
+	 * twice. */
+	if (batch && !strcmp(argv[1], "launch"))
+		CHECK(!n_failures);
+	else
+		CHECK(n_failures || !strcmp(argv[1], "query") || !strcmp(argv[1], "to_device"));
 	return 0;
 }
