@@ -3,6 +3,7 @@
 #include "conform.h"
 
 #include <adsm_prefetch.h>
+#include <adsm_queue.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -507,16 +508,16 @@ static void kill_once(uint64_t state)
 			expect(i, more[i]);
 }
 
-static void killed(void)
+static void kill_often(void (*once)(uint64_t state), uint64_t rounds)
 {
-	for (uint64_t round = 0; round < (getenv("TEST_FULL") ? 50 : 3); round++) {
+	for (uint64_t round = 0; round < rounds; round++) {
 		pid_t child = fork();
 		int status;
 
 		CHECK(child >= 0);
 		if (!child) {
 			set("log", "silent");
-			kill_once(round);
+			once(round);
 			_exit(0);
 		}
 		CHECK_EQ(waitpid(child, &status, 0), child);
@@ -525,6 +526,116 @@ static void killed(void)
 		if (status)
 			FAIL("round %lu: status %d", (unsigned long)round, status);
 	}
+}
+
+static void killed(void)
+{
+	kill_often(kill_once, getenv("TEST_FULL") ? 50 : 3);
+}
+
+/*
+ * The same with a queue for each thread, prefetches in both directions, and objects that only kernels of all threads
+ * read. Each thread has objects of its own, so it knows what its calls made of them.
+ */
+#define SHARED 4		/* the first objects are inputs of all threads */
+
+static unsigned made[N], pending[N];
+static atomic_uint n_turns, n_moved;
+static unsigned kill_at;
+static pid_t victim;
+
+static int one_turn(size_t thread, uint64_t *state)
+{
+	const size_t i = SHARED + thread + THREADS * (draw(state) % ((N - SHARED) / THREADS));
+	const unsigned *input = p[draw(state) % SHARED];
+	int error;
+
+	if (atomic_fetch_add(&n_turns, 1) == kill_at)
+		CHECK_OK(kill(victim, SIGKILL));
+	/* Calls of other queues begin and end during a long one. */
+	if (thread)
+		error = adsmCall(kernel("increment"), blocks(n_words), lanes(), adsmPtr(p[i]),
+				 adsmVal((unsigned)n_words), adsmUse(input, ADSM_ACCESS_IN));
+	else
+		error = adsmCall(kernel("late_increment"), blocks(n_words), lanes(), adsmVal(SPIN / 10), adsmPtr(p[i]),
+				 adsmVal((unsigned)n_words), adsmUse(input, ADSM_ACCESS_IN));
+	pending[i] += !error;
+	if (error || draw(state) % 3)
+		return error;
+	error = adsmSync();
+	for (size_t k = SHARED + thread; k < N && !error; k += THREADS) {
+		made[k] += pending[k];
+		pending[k] = 0;
+	}
+	return error;
+}
+
+static void *work_until_killed(void *arg)
+{
+	const size_t thread = (size_t)arg;
+	uint64_t state = kill_at * THREADS + thread;
+	adsmQueue *queue = thread ? adsmQueueCreate() : NULL;
+	int error;
+
+	CHECK(!thread == !queue);
+	CHECK_OK(adsmQueueSet(queue));
+	do
+		error = one_turn(thread, &state);
+	while (!error);
+	CHECK_EQ(error, -ENODEV);
+	CHECK_SAYS("device");
+	return NULL;
+}
+
+static void *prefetch_until_killed(void *arg)
+{
+	uint64_t state = kill_at;
+	adsmEvent event;
+	int error;
+
+	(void)arg;
+	do {
+		error = adsmPrefetch(p[draw(&state) % N], size, draw(&state) % 16 ? 0 : ADSM_HOST, &event);
+		if (!error)
+			error = adsmEventWait(event);
+		n_moved += !error;
+	} while (!error || error == -ENOMEM);
+	CHECK_EQ(error, -ENODEV);
+	return NULL;
+}
+
+static void kill_queues_once(uint64_t state)
+{
+	pthread_t all[THREADS], prefetcher;
+
+	start();
+	victim = device_process();
+	if (!victim)
+		skip("the device is not a process of this machine");
+	make(0, N);
+	CHECK(kernel("increment"));
+	kill_at = 40 + (unsigned)(draw(&state) % 60);
+	CHECK_OK(pthread_create(&prefetcher, NULL, prefetch_until_killed, NULL));
+	for (size_t t = 0; t < THREADS; t++)
+		CHECK_OK(pthread_create(&all[t], NULL, work_until_killed, (void *)t));
+	for (size_t t = 0; t < THREADS; t++)
+		CHECK_OK(pthread_join(all[t], NULL));
+	CHECK_OK(pthread_join(prefetcher, NULL));
+	CHECK(n_moved);
+	CHECK(stats().displaced);
+	for (size_t i = 0; i < N; i++) {
+		if (pending[i])
+			continue;
+		expect(i, made[i]);
+		/* It is the CPU's now. */
+		p[i][0]++;
+		CHECK_EQ(p[i][0], value_of(i, 0) + made[i] + 1);
+	}
+}
+
+static void killed_queues(void)
+{
+	kill_often(kill_queues_once, !getenv("TEST_FULL") ? 4 : rolling() ? 200 : 50);
 }
 
 static const struct conform_case cases[] = {
@@ -541,5 +652,6 @@ static const struct conform_case cases[] = {
 	CASE("oversubscribe-threads", threads),
 	CASE("oversubscribe-prefetched", prefetched),
 	CASE("oversubscribe-killed", killed),
+	CASE("oversubscribe-killed-queues", killed_queues),
 };
 CONFORM_MAIN(cases)
