@@ -10,7 +10,7 @@ import tempfile
 
 NODE = "backends/cluster/node/hcrc"
 STALE = "a reader sees what was released before"
-FILES = ["hcrc", "hcrc_pages", "hcrc_sync"]
+FILES = ["hcrc", "hcrc_flags", "hcrc_pages", "hcrc_sync"]
 # File, what stands there once, what stands there instead; in which programs it is looked for, and what is said then.
 FAULTS = {
     "a second node becomes the home of a page": (
@@ -31,7 +31,7 @@ FAULTS = {
         "\tconst uint32_t now = hcrc->now->epoch;\n\n\tif (epoch == now)\n\t\treturn true;\n\tif",
         "frames-apart", STALE),
     "what a release that waits has is not sent": (
-        "hcrc_sync", "\tif (!are_in(hcrc, lock->epoch))\n\t\tadsm_hcrc_flush_early(hcrc);\n", "", "",
+        "hcrc_sync", "\tif (changes && !are_in(hcrc, lock->epoch))\n\t\tadsm_hcrc_flush_early(hcrc);\n", "", "",
         "and not what was written"),
     "what a home has changed of its own pages is not told": (
         "hcrc", "\t\tif (hcrc->entries[page].home == node + 1)\n\t\t\tnotice(hcrc, page, node);\n\t\telse\n",
@@ -65,10 +65,11 @@ FAULTS = {
         "hcrc_sync", "(!lock->wanted || lock->n_grants <", "(!lock->wanted || lock->n_grants / 2 <",
         "hand-over", "longest_turn"),
     "a lock that is wanted stays on a node": (
-        "hcrc_sync", "\tif (!lock->owner)\n\t\tleave(hcrc, message->lock);\n", "", "apart", "no deadlock"),
+        "hcrc_sync", "\tif (!lock->owner)\n\t\tadsm_hcrc_leave(hcrc, message->lock, true);\n", "", "apart",
+        "no deadlock"),
     "a lock that is wanted leaves the worker that has it": (
-        "hcrc_sync", "\tif (!lock->owner)\n\t\tleave(hcrc, message->lock);\n", "\tleave(hcrc, message->lock);\n",
-        "locks", "mutual exclusion|messages fit"),
+        "hcrc_sync", "\tif (!lock->owner)\n\t\tadsm_hcrc_leave(hcrc, message->lock, true);\n",
+        "\tadsm_hcrc_leave(hcrc, message->lock, true);\n", "locks", "mutual exclusion|messages fit"),
     "a lock that leaves is given to a worker": (
         "hcrc_sync", "lock->here && !lock->owner && !lock->wanted", "lock->here && !lock->owner", "", "runs"),
     "a node is not told that others wait for the lock that it gets": (
@@ -78,6 +79,26 @@ FAULTS = {
         "hcrc_sync", "\tadsm_hcrc_flush(hcrc, number);\n",
         "\thcrc->list->n = 0;\n\tif (!hcrc->locks[!number].here)\n\t\tadsm_hcrc_flush(hcrc, number);\n",
         "nested", STALE + "|messages fit"),
+    "a flag is set without what the node has changed": (
+        "hcrc_flags", "\tif (worker->flag_kind == ADSM_HCRC_FLAG_SET)\n\t\tadsm_hcrc_flush(hcrc, message.lock);\n", "",
+        "relay", STALE),
+    "a worker that waited for a flag is not told which pages are old": (
+        "hcrc_flags", "\tif (waited)\n", "\tif (!waited)\n", "relay", STALE),
+    "a worker that waits for a flag is forgotten": (
+        "hcrc_flags", "\t\twaits = flag->first;\n", "", "relay", "no deadlock"),
+    "a flag is set before diffs are in their pages": (
+        "hcrc", "\t\tif (lock->n_acks)\n\t\t\treturn;\n",
+        "\t\tif (lock->n_acks && number < hcrc->config.n_locks)\n\t\t\treturn;\n", "relay-apart", STALE),
+    "a flag does not wait for early diffs": (
+        "hcrc_flags", "kind == ADSM_HCRC_FLAG_SET);\n}",
+        "kind == ADSM_HCRC_FLAG_SET);\n\tif (hcrc->now->leaving == hcrc->config.n_locks + number + 1) {\n"
+        "\t\thcrc->now->leaving = hcrc->now->last_leaving = 0;\n\t\tadsm_hcrc_send_flag(hcrc, number);\n\t}\n}",
+        "relay-frames", STALE),
+    "flags leave a node in another order than they came": (
+        "hcrc_sync", "\t*(now->leaving ? &hcrc->locks[now->last_leaving - 1].next : &now->leaving) = number + 1;\n"
+        "\tnow->last_leaving = number + 1;\n",
+        "\tnow->last_leaving = now->leaving ? now->last_leaving : number + 1;\n\tlock->next = now->leaving;\n"
+        "\tnow->leaving = number + 1;\n", "", "flags"),
     "messages are taken in any order": (
         "hcrc", "\tif (message->number != hcrc->taken[message->from])\n\t\treturn -EAGAIN;\n", "", "programs",
         "a store is|-EAGAIN"),

@@ -9,6 +9,7 @@
 #define PAGES 8
 #define PAGE_SIZE 64
 #define LOCKS 4
+#define FLAGS 3
 #define PACKETS 64
 #include "world.h"
 
@@ -585,6 +586,125 @@ static void test_release_order(void)
 	CHECK_EQ(world.memory[2][8], 3);
 }
 
+static void do_flag(uint32_t node, uint32_t worker, uint8_t kind, uint32_t flag)
+{
+	use_flag(node, worker, kind, flag);
+	settle();
+	CHECK(runs(node, worker));
+}
+
+#define SET ADSM_HCRC_FLAG_SET
+#define AWAIT ADSM_HCRC_FLAG_AWAIT
+#define CLEAR ADSM_HCRC_FLAG_CLEAR
+
+/* What each operation on a flag costs, and what a worker that has waited sees. */
+static void test_flags(void)
+{
+	begin(4, PAGES);
+	make_old_copies(1);
+	do_read(1, 1, 0);
+	count(NULL, NULL);
+	/* A worker of each node waits; the flag is set, with a change of a page of another home. */
+	use_flag(1, 1, AWAIT, 0);
+	use_flag(2, 1, AWAIT, 0);
+	settle();
+	CHECK(!runs(1, 1) && !runs(2, 1));
+	CHECK_COUNT(2);
+	do_write(1, 0, 0, 8, 5);
+	count(NULL, NULL);
+	do_flag(1, 0, SET, 0);
+	CHECK(runs(1, 1) && runs(2, 1));
+	/* Set, its answer, the diff, its acknowledgement; two workers pass. */
+	CHECK_COUNT(2 + 2 + 2);
+	do_read(1, 1, 0);
+	do_read(2, 1, 0);
+	CHECK(at(1, 1, 0)[8] == 5 && at(2, 1, 0)[8] == 5);
+	count(NULL, NULL);
+	/* It stays set until it is cleared, for a worker of either node. */
+	do_flag(2, 0, AWAIT, 0);
+	CHECK_COUNT(2);
+	do_flag(1, 0, CLEAR, 0);
+	CHECK_COUNT(2);
+	use_flag(2, 0, AWAIT, 0);
+	settle();
+	CHECK(!runs(2, 0));
+	do_flag(2, 1, SET, 0);
+	CHECK(runs(2, 0));
+	count(NULL, NULL);
+	/* The worker continues before its flag is set, but for its next flag it waits until then. */
+	use_flag(1, 0, SET, 1);
+	CHECK(runs(1, 0));
+	use_flag(1, 0, CLEAR, 1);
+	CHECK(!runs(1, 0));
+	settle();
+	CHECK(runs(1, 0) && !nodes[0]->flags[1].set);
+	CHECK_COUNT(2 + 2);
+	/* What locks guard goes along, too, and the lock stays. */
+	locks_stay = true;
+	begin(4, PAGES);
+	make_old_copies(1);
+	do_acquire(1, 0, M);
+	do_write(1, 0, 0, 9, 6);
+	do_release(1, 0, M);
+	do_flag(1, 1, SET, 2);
+	do_flag(2, 0, AWAIT, 2);
+	do_read(2, 0, 0);
+	CHECK_EQ(at(2, 0, 0)[9], 6);
+	CHECK(nodes[1]->locks[M].here);
+	locks_stay = false;
+}
+
+/* A flag is set by a node with an early diff on its way: the flag waits for it, and others of the node behind it. */
+static void test_waiting_flag(void)
+{
+	uint32_t i;
+
+	begin(4, PAGES);
+	make_old_copies(1);
+	do_write(1, 0, 0, 8, 5);
+	put(1, 0, 0, true);
+	adsm_hcrc_evict(nodes[1], 0);
+	use_flag(1, 0, SET, 0);
+	use_flag(1, 1, CLEAR, 0);
+	CHECK(runs(1, 0) && runs(1, 1));
+	for (i = 0; i < world.n_packets; i++)
+		CHECK(world.packets[i].message.kind == ADSM_HCRC_DIFF);
+	settle();
+	CHECK(!nodes[0]->flags[0].set);
+	CHECK_EQ(world.memory[2][8], 5);
+}
+
+static void test_flag_errors(void)
+{
+	struct adsm_hcrc_message message = { .kind = SET, .from = 1, .to = 0, .page = FLAGS,
+					     .lock = LOCKS + NODES };
+
+	begin(4, PAGES);
+	CHECK_EQ(adsm_hcrc_flag(nodes[1], 0, SET, FLAGS), -EINVAL);
+	/* There is no such flag; another worker's release; no such worker. */
+	CHECK_EQ(adsm_hcrc_receive(nodes[0], &message, NULL), -EPROTO);
+	message.page = 0;
+	message.count = 1;
+	CHECK_EQ(adsm_hcrc_receive(nodes[0], &message, NULL), -EPROTO);
+	message.number++;
+	message.count = message.lock = 7;
+	CHECK_EQ(adsm_hcrc_receive(nodes[0], &message, NULL), -EPROTO);
+	/* No worker is left that could set it. */
+	begin(4, PAGES);
+	use_flag(1, 0, AWAIT, 1);
+	end(1, 1);
+	barrier(2, 0);
+	use_flag(2, 1, AWAIT, 2);
+	for (int i = 0; i < 2; i++) {
+		settle();
+		CHECK_EQ(world.n_ended, 0);
+		adsm_hcrc_probe(nodes[0]);
+	}
+	settle();
+	CHECK_EQ(world.n_ended, NODES);
+	CHECK_EQ(world.status, -EDEADLK);
+}
+
 static void test_errors(void)
 {
 	struct adsm_hcrc_message message = { .kind = ADSM_HCRC_READ, .from = 1, .to = 2, .page = 7 };
@@ -688,6 +808,9 @@ int main(void)
 	test_recalled();
 	test_waiting_lock();
 	locks_stay = false;
+	test_flags();
+	test_waiting_flag();
+	test_flag_errors();
 	test_errors();
 	test_no_workers();
 	world_end();

@@ -7,7 +7,8 @@
  *	test-random hand-over			a worker that waits for a contended lock gets it
  *
  * Variables of 1 to 8 bytes lie side by side in a few pages. Each is shared in a random way: by a lock, or by phases
- * between barriers. In a phase it has one writer, or any number of readers.
+ * between barriers. In a phase it has one writer, or any number of readers; or it is passed on by flags, along a chain
+ * of workers, and in the end all may read it.
  */
 #include <stdint.h>
 static uint64_t said_seed;
@@ -22,6 +23,7 @@ static uint64_t said_seed;
 #define PAGES 12
 #define PAGE_SIZE 16
 #define LOCKS 4
+#define FLAGS 40
 #define PACKETS 256
 #include "world.h"
 
@@ -54,9 +56,11 @@ struct variable {
 	uint8_t lock;			/* LOCKS: it is shared by phases */
 };
 
-enum what { READ, WRITE, LOCK, UNLOCK, BARRIER, END };
+enum what { READ, WRITE, LOCK, UNLOCK, BARRIER, END, SET, AWAIT, CLEAR };
 
-struct step { uint8_t what; uint8_t which; };	/* a variable, or a lock */
+#define CHAINED (ALL + 1)		/* instead of a writer: the chain has it */
+
+struct step { uint8_t what; uint8_t which; };	/* a variable, a lock, or a flag */
 
 static struct variable variables[N_VARIABLES];
 static uint32_t n_variables;
@@ -128,6 +132,40 @@ static void add_phase(uint32_t who, const uint8_t *writers)
 	}
 }
 
+static void add_chained_uses(uint32_t who, const uint8_t *writers, bool writes)
+{
+	for (uint32_t i = 0; i < n_variables; i++)
+		if (writers[i] == CHAINED && variables[i].lock == LOCKS && below(2))
+			add(who, writes && below(2) ? WRITE : READ, i);
+}
+
+/* Workers in turn use the variables of the chain. Each waits for a flag, clears it, and sets the next one. At the end
+ * one flag, which stays set, is for all. @flag: the first of those that are clear. */
+static void add_chain(const uint8_t *writers, uint32_t flag, uint32_t for_all)
+{
+	uint32_t who = below(ALL);
+
+	for (uint32_t n = 1 + below(6), i = 0; i < n; i++) {
+		if (i) {
+			add(who, AWAIT, (flag + i) % (FLAGS / 2));
+			add(who, CLEAR, (flag + i) % (FLAGS / 2));
+		}
+		add_chained_uses(who, writers, true);
+		if (!below(4))
+			add_section(who);
+		add(who, SET, i + 1 < n ? (flag + i + 1) % (FLAGS / 2) : for_all);
+		if (!below(4))
+			add(who, SET, for_all + 1);
+		who = i + 1 < n ? below(ALL) : who;
+	}
+	for (who = 0; who < ALL; who++) {
+		if (below(3))
+			continue;
+		add(who, AWAIT, for_all);
+		add_chained_uses(who, writers, false);
+	}
+}
+
 static void make_programs(void)
 {
 	const uint32_t n_phases = 1 + below(4);
@@ -136,7 +174,11 @@ static void make_programs(void)
 	memset(n_steps, 0, sizeof(n_steps));
 	for (uint32_t phase = 0; phase < n_phases; phase++) {
 		for (uint32_t i = 0; i < n_variables; i++)
-			writers[i] = (uint8_t)below(ALL + 2) < ALL ? (uint8_t)below(ALL) : ALL;
+			writers[i] = (uint8_t)below(ALL + 2) < ALL ? (uint8_t)below(ALL) : (uint8_t)(ALL + below(2));
+		for (uint32_t who = 0; who < ALL; who++)
+			add_phase(who, writers);
+		if (below(2))
+			add_chain(writers, below(FLAGS / 2), FLAGS / 2 + 2 * phase);
 		for (uint32_t who = 0; who < ALL; who++) {
 			add_phase(who, writers);
 			add(who, phase + 1 < n_phases ? BARRIER : END, 0);
@@ -149,7 +191,7 @@ static void make_programs(void)
 static uint8_t expected[PAGES * PAGE_SIZE];	/* as if all workers saw each store immediately */
 static uint32_t next_step[ALL];
 static uint32_t owners[LOCKS];			/* + 1 */
-static uint64_t n_accesses, n_acquires, n_messages, n_evicted, n_handed_over;
+static uint64_t n_accesses, n_acquires, n_flags, n_messages, n_evicted, n_handed_over;
 
 static uint32_t node_of(uint32_t who)
 {
@@ -226,6 +268,13 @@ static void run_step(uint32_t who)
 		CHECK_EQ(owners[step->which], who + 1);
 		owners[step->which] = 0;
 		release(node_of(who), who % WORKERS, step->which);
+		break;
+	case SET:
+	case AWAIT:
+	case CLEAR:
+		use_flag(node_of(who), who % WORKERS, step->what == SET ? ADSM_HCRC_FLAG_SET :
+			 step->what == AWAIT ? ADSM_HCRC_FLAG_AWAIT : ADSM_HCRC_FLAG_CLEAR, step->which);
+		n_flags++;
 		break;
 	case BARRIER:
 		barrier(node_of(who), who % WORKERS);
@@ -318,10 +367,11 @@ static void test_programs(uint64_t n, uint64_t first)
 {
 	for (uint64_t i = 0; i < n; i++)
 		test_program(first + i);
-	printf("%lu programs: %lu accesses, %lu locks, %lu of them handed over on a node, %lu frames given up, "
-	       "%lu messages\n", (unsigned long)n, (unsigned long)n_accesses, (unsigned long)n_acquires,
-	       (unsigned long)n_handed_over, (unsigned long)n_evicted, (unsigned long)n_messages);
-	CHECK(n < 100 || (n_handed_over && n_evicted));
+	printf("%lu programs: %lu accesses, %lu locks, %lu of them handed over on a node, %lu uses of flags, "
+	       "%lu frames given up, %lu messages\n", (unsigned long)n, (unsigned long)n_accesses,
+	       (unsigned long)n_acquires, (unsigned long)n_handed_over, (unsigned long)n_flags,
+	       (unsigned long)n_evicted, (unsigned long)n_messages);
+	CHECK(n < 100 || (n_handed_over && n_evicted && n_flags));
 }
 
 /* ---- one lock that all want, again and again */

@@ -8,8 +8,9 @@
  *	test-states but SCOPE ...	all others
  *
  * A lock guards a byte of the page, which its holder counts up. Each worker has a byte of its own, which the others
- * read after a barrier. Prints the numbers of states and of transitions. For an invalid state it prints the name of the
- * invariant, and the path to the state. States are identified by 64 bits of hash.
+ * read after a barrier. In a relay, workers count a byte up in turns: each waits for a flag of its own, clears it, and
+ * sets the flag of the next worker. Prints the numbers of states and of transitions. For an invalid state it prints
+ * the name of the invariant, and the path to the state. States are identified by 64 bits of hash.
  */
 static void say_way(void);
 #define FAIL(...) do { \
@@ -24,11 +25,13 @@ static void say_way(void);
 #define PAGES 1
 #define PAGE_SIZE 8
 #define LOCKS 2
+#define FLAGS 4
 #define PACKETS 32
 #include "world.h"
 
 #define ALL (2 * WORKERS)
 #define OWN_BYTE(i) (LOCKS + (i))
+#define RELAYED_BYTE OWN_BYTE(ALL)
 
 #define INVARIANT(name, condition, ...) do { \
 	if (!(condition)) \
@@ -48,6 +51,7 @@ struct scope {
 	bool nested;			/* the second lock may be taken with the first */
 	bool looks;			/* a section may only look */
 	bool reads;			/* a byte may be read first, and written to then */
+	uint8_t relay[8];		/* the workers in their turns, + 1 */
 };
 
 static const struct scope scopes[] = {
@@ -74,22 +78,31 @@ static const struct scope scopes[] = {
 	{ .name = "paper-nested", .sections = { 2, 0, 1, 0 }, .locality = 4, .nested = true, .apart = true,
 	  .paper = true },
 	{ .name = "paper-again", .sections = { 2, 1, 1, 0 }, .locality = 1, .reads = true, .paper = true },
+	{ .name = "relay", .relay = { 1, 3, 1, 3, 4 }, .sections = { 0, 1, 0, 0 }, .locality = 4 },
+	{ .name = "relay-apart", .relay = { 1, 2, 3, 1, 4, 2 }, .locality = 4, .apart = true, .reads = true },
+	{ .name = "relay-frames", .relay = { 1, 3, 2, 1, 3 }, .locality = 4, .overflows = 1, .evictions = 1,
+	  .apart = true },
+	{ .name = "relay-locks", .relay = { 1, 3 }, .sections = { 0, 1, 0, 1 }, .locality = 4, .apart = true },
 	{ .name = NULL },
 };
 
 enum step { IN_PHASE, AT_BARRIER, AFTER_BARRIER, OVER };
+
+enum turn_step { TO_WAIT, TO_CLEAR, TO_WORK, TO_SET };
 
 struct program {
 	uint8_t sections, phase, step;
 	uint8_t held, worked;		/* sets of locks */
 	uint8_t wants;			/* the lock that it waits for, + 1 */
 	uint8_t wrote;			/* its own byte, in this phase */
+	uint8_t turn, turn_step;	/* of the relay: those before are over; enum turn_step */
 };
 
 static struct {				/* changes, too */
 	struct program programs[ALL];
 	uint8_t counted[LOCKS];		/* by all holders of the lock: the value to be found */
 	uint8_t overflows, evictions;	/* that are left */
+	uint8_t relayed;		/* turns that are over */
 } run;
 
 static const struct scope *scope;
@@ -106,7 +119,8 @@ static struct cache *cache_of(uint32_t who)
 
 /* ---- what can happen: an action is a kind, and a worker or a message */
 
-enum kind { DELIVER = 1, WAKE, ACQUIRE, LOOK, READ, WRITE, RELEASE, BARRIER, CHECK_OTHERS, END, OVERFLOW, EVICT };
+enum kind { DELIVER = 1, WAKE, ACQUIRE, LOOK, READ, WRITE, RELEASE, BARRIER, CHECK_OTHERS, END, OVERFLOW, EVICT,
+	    AWAIT_FLAG, CLEAR_FLAG, SET_FLAG };
 
 static uint16_t actions[256];
 static uint32_t n_actions;
@@ -127,6 +141,39 @@ static void list_access(uint32_t who, uint32_t what, bool write)
 		may(WRITE, who, what);
 	if (write ? line->dirty : line->has)
 		may(LOOK, who, what);
+}
+
+/* The next turn of this worker; the length of the relay if there is none. */
+static uint32_t next_turn(uint32_t who)
+{
+	uint32_t turn = run.programs[who].turn;
+
+	while (turn < sizeof(scope->relay) && scope->relay[turn] && scope->relay[turn] != who + 1)
+		turn++;
+	return turn < sizeof(scope->relay) && scope->relay[turn] ? turn : sizeof(scope->relay);
+}
+
+/* Returns whether the worker has a turn. The first turn begins without a flag. */
+static bool list_turn(uint32_t who)
+{
+	const uint32_t turn = next_turn(who);
+
+	if (turn == sizeof(scope->relay))
+		return false;
+	switch (run.programs[who].turn_step) {
+	case TO_WAIT:
+		may(turn ? AWAIT_FLAG : CLEAR_FLAG, who, who);
+		break;
+	case TO_CLEAR:
+		may(CLEAR_FLAG, who, who);
+		break;
+	case TO_WORK:
+		list_access(who, RELAYED_BYTE, true);
+		break;
+	default:
+		may(SET_FLAG, who, turn);
+	}
+	return true;
 }
 
 static void list_worker(uint32_t who)
@@ -155,7 +202,7 @@ static void list_worker(uint32_t who)
 		for (lock = 0; lock < LOCKS; lock++)
 			if (!program->held || (scope->nested && program->held == 1 && lock == 1))
 				may(ACQUIRE, who, lock);
-	if (program->held || program->sections)
+	if (program->held || list_turn(who) || program->sections)
 		return;
 	if (program->step == AFTER_BARRIER)
 		may(cache->lines[0].has ? CHECK_OTHERS : READ, who, OWN_BYTE(who));
@@ -196,6 +243,11 @@ static void use_byte(uint32_t who, uint32_t byte)
 		program->worked |= (uint8_t)(1 << byte);
 		if (line->dirty)
 			run.counted[byte] = ++line->bytes[byte];
+	} else if (byte == RELAYED_BYTE) {
+		INVARIANT("a reader sees what was released before", line->bytes[byte] == run.relayed,
+			  "worker %u sees %u of %u in its turn", who, line->bytes[byte], run.relayed);
+		line->bytes[byte]++;
+		program->turn_step = TO_SET;
 	} else {
 		line->bytes[byte] = (uint8_t)(program->phase + 1);
 		program->wrote = 1;
@@ -227,6 +279,12 @@ static void wake(uint32_t who)
 		program->phase++;
 		return;
 	}
+	if (!program->wants) {
+		INVARIANT("a flag is set before a worker passes", run.relayed == next_turn(who),
+			  "worker %u passes after %u turns, not %u", who, run.relayed, next_turn(who));
+		program->turn_step = TO_CLEAR;
+		return;
+	}
 	for (uint32_t other = 0; other < ALL; other++)
 		INVARIANT("mutual exclusion", !(run.programs[other].held >> (program->wants - 1) & 1),
 			  "workers %u and %u have lock %u", who, other, program->wants - 1);
@@ -241,6 +299,18 @@ static void give_up(uint32_t who, uint32_t lock)
 	program->held &= (uint8_t)~(1 << lock);
 	program->worked &= (uint8_t)~(1 << lock);
 	release(node_of(who), who % WORKERS, lock);
+}
+
+static void set_flag(uint32_t who, uint32_t turn)
+{
+	struct program *program = &run.programs[who];
+	const uint8_t next = turn + 1 < sizeof(scope->relay) ? scope->relay[turn + 1] : 0;
+
+	program->turn = (uint8_t)(turn + 1);
+	program->turn_step = TO_WAIT;
+	run.relayed++;
+	/* After the last turn: a flag that is cleared and set in any order. */
+	use_flag(node_of(who), who % WORKERS, ADSM_HCRC_FLAG_SET, next ? next - 1u : who);
 }
 
 static void act_worker(uint32_t kind, uint32_t who, uint32_t what)
@@ -274,6 +344,16 @@ static void act_worker(uint32_t kind, uint32_t who, uint32_t what)
 		break;
 	case CHECK_OTHERS:
 		check_others(who);
+		break;
+	case AWAIT_FLAG:
+		use_flag(node_of(who), who % WORKERS, ADSM_HCRC_FLAG_AWAIT, what);
+		break;
+	case CLEAR_FLAG:
+		program->turn_step = TO_WORK;
+		use_flag(node_of(who), who % WORKERS, ADSM_HCRC_FLAG_CLEAR, what);
+		break;
+	case SET_FLAG:
+		set_flag(who, what);
 		break;
 	case END:
 		program->step = OVER;
@@ -327,6 +407,8 @@ static void check_state(void)
 	for (uint32_t lock = 0; lock < LOCKS; lock++)
 		INVARIANT("no lost update", world.memory[0][lock] == run.counted[lock], "%u of %u at the end",
 			  world.memory[0][lock], run.counted[lock]);
+	INVARIANT("no lost update", world.memory[0][RELAYED_BYTE] == run.relayed, "%u of %u turns at the end",
+		  world.memory[0][RELAYED_BYTE], run.relayed);
 	for (uint32_t who = 0; who < ALL; who++)
 		changed |= scope->phases && world.memory[0][OWN_BYTE(who)] != scope->phases;
 	INVARIANT("no lost update", !changed, "of a worker's own byte");
@@ -453,6 +535,8 @@ static void mix_node(uint32_t i)
 
 		if (state.waits != ADSM_HCRC_FOR_PAGE)
 			state.has = 0;
+		state.flag = state.flag_kind ? state.flag : 0;
+		state.next_flag = state.next_flag_kind ? state.next_flag : 0;
 		mix_bytes(&state, sizeof(state));
 		mix(node->notices[worker].n);
 	}
@@ -465,7 +549,8 @@ static void mix_node(uint32_t i)
 		mix(state->here | state->wanted << 1 | state->next << 2 |
 		    (uint64_t)(leaves ? now->epoch - state->epoch : 0) << 32);
 	}
-	mix(now->leaving);
+	for (uint32_t at = now->leaving; at; at = node->locks[at - 1].next)
+		mix(at | (uint64_t)(now->epoch - node->locks[at - 1].epoch) << 32);
 	mix(node->changed->n);
 }
 
@@ -474,7 +559,7 @@ static void mix_manager(void)
 	const struct adsm_hcrc *node = nodes[0];
 
 	mix_bytes(node->entries, sizeof(*node->entries));
-	for (uint32_t lock = 0; lock < LOCKS + n_nodes; lock++) {
+	for (uint32_t lock = 0; lock < LOCKS + n_nodes + ALL; lock++) {
 		const struct adsm_hcrc_global_lock *state = &node->global_locks[lock];
 
 		for (uint32_t at = state->first; at; at = node->waiters[at - 1].next)
@@ -482,6 +567,10 @@ static void mix_manager(void)
 		mix((uint32_t)state->n_acks | (uint64_t)state->next << 32 | (uint64_t)state->owner << 40 |
 		    (uint64_t)state->last_owner << 48 | (uint64_t)(state->releasing | state->recalled << 1) << 56);
 	}
+	for (uint32_t i = 0; i < FLAGS; i++)
+		mix(node->flags[i].first | (uint64_t)node->flags[i].set << 32);
+	for (uint32_t i = 0; i < ALL; i++)
+		mix(node->flag_ops[i].kind ? node->flag_ops[i].kind | node->flag_ops[i].flag << 8 : 0);
 	for (uint32_t i = 0; i < n_nodes; i++)
 		mix(node->old[i].n | node->first_release[i] << 8 | node->last_release[i] << 16);
 	mix(node->now->n_arrived | node->now->n_all_ended << 8 | node->now->n_done << 16);
@@ -640,12 +729,13 @@ static void say_action(uint16_t action)
 {
 	static const char *const kinds[] = { "", "deliver", "wakes", "acquires", "uses", "reads", "writes", "releases",
 					     "at barrier", "looks at all", "ends", "gives up its page",
-					     "gives up its frame" };
+					     "gives up its frame", "waits for flag", "clears flag",
+					     "sets the flag of turn" };
 	static const char *const messages[] = { "", "ASK_READ", "ASK_WRITE", "TAKEN", "READ_ACK", "WRITE_ACK",
-						"UPDATE_ACK", "LOCK", "UNLOCK", "ARRIVE", "BACK", "DONE",
-						"STATE", "FAIL",
+						"UPDATE_ACK", "LOCK", "UNLOCK", "FLAG_SET", "FLAG_AWAIT",
+						"FLAG_CLEAR", "ARRIVE", "BACK", "DONE", "STATE", "FAIL",
 						"READ", "WRITE", "DIFF", "HOME", "PAGE", "EARLY_ACK", "GRANT",
-						"RECALL", "DEPART", "PROBE", "FAILED" };
+						"RECALL", "FLAG_DONE", "DEPART", "PROBE", "FAILED" };
 	const uint32_t who = action >> 4 & 15, what = action & 15;
 
 	if (action >> 8 == DELIVER) {

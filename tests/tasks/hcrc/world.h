@@ -2,7 +2,7 @@
 /*
  * world.h - the nodes of a cluster, their workers' caches, and a network between them that keeps no order: all in one
  * process, over the protocol's own functions. The including file defines the sizes: NODES and WORKERS (of a node) at
- * most, PAGES, PAGE_SIZE, LOCKS, PACKETS (that may be under way).
+ * most, PAGES, PAGE_SIZE, LOCKS, PACKETS (that may be under way); and FLAGS, if it uses flags.
  */
 #ifndef TEST_HCRC_WORLD_H
 #define TEST_HCRC_WORLD_H
@@ -13,6 +13,9 @@
 
 #include <stdlib.h>
 
+#ifndef FLAGS
+#define FLAGS 0
+#endif
 #define LINE_BYTES (ADSM_DIFF_MAX(PAGE_SIZE) > PAGES * 4 ? ADSM_DIFF_MAX(PAGE_SIZE) : PAGES * 4)
 
 struct packet {
@@ -114,7 +117,8 @@ static void world_begin(uint32_t n, const uint8_t *workers, uint32_t n_frames, u
 	for (uint32_t i = 0; i < n; i++) {
 		struct adsm_hcrc_config config = {
 			.self = i, .n_nodes = n, .n_pages = PAGES, .page_size = PAGE_SIZE, .n_frames = n_frames,
-			.n_open = n_open, .n_locks = LOCKS, .locality = locality, .locks_stay = locks_stay,
+			.n_open = n_open, .n_locks = LOCKS, .n_flags = FLAGS, .locality = locality,
+			.locks_stay = locks_stay,
 			.memory = world.memory[i],
 			.arg = (void *)(uintptr_t)i, .send = on_send, .page = on_page, .go = on_go,
 			.ended = on_ended };
@@ -228,6 +232,16 @@ static void release(uint32_t node, uint32_t worker, uint32_t lock)
 	put_all(node, worker);
 	world.caches[node][worker].waits = WAITS_RELEASE;
 	CHECK_OK(adsm_hcrc_release(nodes[node], worker, lock));
+}
+
+/* @kind: as for adsm_hcrc_flag(). */
+__attribute__((unused))
+static void use_flag(uint32_t node, uint32_t worker, uint8_t kind, uint32_t flag)
+{
+	if (kind == ADSM_HCRC_FLAG_SET)
+		put_all(node, worker);
+	world.caches[node][worker].waits = kind == ADSM_HCRC_FLAG_AWAIT ? WAITS_GO : WAITS_RELEASE;
+	CHECK_OK(adsm_hcrc_flag(nodes[node], worker, kind, flag));
 }
 
 __attribute__((unused))

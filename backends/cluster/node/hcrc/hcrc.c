@@ -11,11 +11,13 @@
 
 static uint32_t n_all_workers(const struct adsm_hcrc_config *config)
 {
-	uint32_t n = 0;
+	return adsm_hcrc_first_worker(config, config->n_nodes);
+}
 
-	for (uint32_t i = 0; i < config->n_nodes; i++)
-		n += config->workers[i];
-	return n;
+/* Numbers of releases are smaller: locks, arrivals at the barrier, operations on flags. */
+static uint32_t n_releases(const struct adsm_hcrc_config *config)
+{
+	return adsm_hcrc_flag_release(config, config->n_nodes, 0);
 }
 
 static bool is_valid(const struct adsm_hcrc_config *config)
@@ -27,7 +29,8 @@ static bool is_valid(const struct adsm_hcrc_config *config)
 			return false;
 	return n_all_workers(config) && config->page_size && config->page_size % 8 == 0 &&
 		config->page_size <= LARGEST_PAGE && config->n_frames >= config->workers[config->self] &&
-		config->n_locks < ADSM_HCRC_NONE - ADSM_HCRC_NODES_MAX && config->n_pages < ADSM_HCRC_NONE;
+		config->n_locks < ADSM_HCRC_NONE / 2 && config->n_flags < ADSM_HCRC_NONE &&
+		config->n_pages < ADSM_HCRC_NONE;
 }
 
 /* ---- memory */
@@ -75,8 +78,10 @@ static void lay_out_manager(struct room *room, struct adsm_hcrc *hcrc)
 	const struct adsm_hcrc_config *config = &hcrc->config;
 
 	hcrc->entries = carve(room, config->n_pages, sizeof(*hcrc->entries));
-	hcrc->global_locks = carve(room, config->n_locks + config->n_nodes, sizeof(*hcrc->global_locks));
+	hcrc->global_locks = carve(room, n_releases(config), sizeof(*hcrc->global_locks));
 	hcrc->waiters = carve(room, n_all_workers(config), sizeof(*hcrc->waiters));
+	hcrc->flags = carve(room, config->n_flags, sizeof(*hcrc->flags));
+	hcrc->flag_ops = carve(room, n_all_workers(config), sizeof(*hcrc->flag_ops));
 	hcrc->first_release = carve(room, config->n_nodes, sizeof(*hcrc->first_release));
 	hcrc->last_release = carve(room, config->n_nodes, sizeof(*hcrc->last_release));
 }
@@ -93,7 +98,7 @@ static void lay_out(struct room *room, struct adsm_hcrc *hcrc)
 	hcrc->pages = carve(room, config->n_pages, sizeof(*hcrc->pages));
 	hcrc->twins = carve(room, n_twins(config), sizeof(*hcrc->twins));
 	hcrc->twin_bytes = carve(room, n_twins(config), config->page_size);
-	hcrc->locks = carve(room, config->n_locks, sizeof(*hcrc->locks));
+	hcrc->locks = carve(room, config->n_locks + adsm_hcrc_n_workers(hcrc), sizeof(*hcrc->locks));
 	hcrc->workers = carve(room, adsm_hcrc_n_workers(hcrc), sizeof(*hcrc->workers));
 	lay_out_lists(room, hcrc);
 	if (config->self == ADSM_HCRC_MANAGER)
@@ -136,22 +141,24 @@ struct adsm_hcrc *adsm_hcrc_init(void *memory, const struct adsm_hcrc_config *co
 
 /* What a message of each kind must contain. */
 enum { NOTHING = 0, PAGE = 1, LOCK = 2, TAG = 4, LIST = 8, FROM_MANAGER = 16, MAYBE_BYTES = 32, BYTES = 64,
-       DIFF = 128 };
+       DIFF = 128, FLAG = 256 };
 
-static const uint8_t needs[ADSM_HCRC_N_KINDS] = {
+static const uint16_t needs[ADSM_HCRC_N_KINDS] = {
 	[ADSM_HCRC_ASK_READ] = PAGE, [ADSM_HCRC_ASK_WRITE] = PAGE, [ADSM_HCRC_TAKEN] = PAGE,
 	[ADSM_HCRC_READ_ACK] = PAGE, [ADSM_HCRC_WRITE_ACK] = PAGE, [ADSM_HCRC_UPDATE_ACK] = PAGE | TAG,
 	[ADSM_HCRC_LOCK] = LOCK, [ADSM_HCRC_UNLOCK] = LOCK | LIST, [ADSM_HCRC_ARRIVE] = LIST,
+	[ADSM_HCRC_FLAG_SET] = FLAG | LIST, [ADSM_HCRC_FLAG_AWAIT] = FLAG, [ADSM_HCRC_FLAG_CLEAR] = FLAG,
 	[ADSM_HCRC_BACK] = PAGE | BYTES, [ADSM_HCRC_DONE] = NOTHING, [ADSM_HCRC_STATE] = NOTHING,
 	[ADSM_HCRC_FAIL] = NOTHING, [ADSM_HCRC_PROBE] = FROM_MANAGER,
 	[ADSM_HCRC_READ] = PAGE, [ADSM_HCRC_WRITE] = PAGE, [ADSM_HCRC_DIFF] = PAGE | TAG | DIFF,
 	[ADSM_HCRC_HOME] = PAGE | MAYBE_BYTES | FROM_MANAGER, [ADSM_HCRC_PAGE] = PAGE | MAYBE_BYTES,
 	[ADSM_HCRC_EARLY_ACK] = PAGE | FROM_MANAGER, [ADSM_HCRC_GRANT] = LOCK | LIST | FROM_MANAGER,
 	[ADSM_HCRC_RECALL] = LOCK | FROM_MANAGER, [ADSM_HCRC_DEPART] = LIST | FROM_MANAGER,
+	[ADSM_HCRC_FLAG_DONE] = FLAG | LIST | FROM_MANAGER,
 	[ADSM_HCRC_FAILED] = FROM_MANAGER,
 };
 
-static bool size_fits(const struct adsm_hcrc *hcrc, uint8_t what, uint32_t size)
+static bool size_fits(const struct adsm_hcrc *hcrc, uint16_t what, uint32_t size)
 {
 	if (what & LIST)
 		return size % sizeof(uint32_t) == 0 && size / sizeof(uint32_t) <= hcrc->config.n_pages;
@@ -165,7 +172,7 @@ static bool size_fits(const struct adsm_hcrc *hcrc, uint8_t what, uint32_t size)
 static bool fits(const struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
 {
 	const struct adsm_hcrc_config *config = &hcrc->config;
-	uint8_t what;
+	uint16_t what;
 
 	if (!message->kind || message->kind >= ADSM_HCRC_N_KINDS || message->from >= config->n_nodes ||
 	    message->to != config->self || message->node >= config->n_nodes)
@@ -173,8 +180,8 @@ static bool fits(const struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *m
 	what = needs[message->kind];
 	return (!(what & PAGE) || message->page < config->n_pages) &&
 		(!(what & LOCK) || message->lock < config->n_locks) &&
-		(!(what & TAG) || message->lock < config->n_locks + config->n_nodes ||
-		 message->lock == ADSM_HCRC_EARLY) &&
+		(!(what & TAG) || message->lock < n_releases(config) || message->lock == ADSM_HCRC_EARLY) &&
+		(!(what & FLAG) || message->page < config->n_flags) &&
 		(!(what & FROM_MANAGER) || message->from == ADSM_HCRC_MANAGER) &&
 		(message->kind > ADSM_HCRC_FAIL || config->self == ADSM_HCRC_MANAGER) &&
 		size_fits(hcrc, what, message->size);
@@ -198,6 +205,8 @@ static int dispatch(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mess
 		return adsm_hcrc_on_grant(hcrc, message, bytes);
 	case ADSM_HCRC_RECALL:
 		return adsm_hcrc_on_recall(hcrc, message);
+	case ADSM_HCRC_FLAG_DONE:
+		return adsm_hcrc_on_flag_done(hcrc, message, bytes);
 	case ADSM_HCRC_DEPART:
 		return adsm_hcrc_on_depart(hcrc, message, bytes);
 	case ADSM_HCRC_PROBE:
@@ -252,8 +261,7 @@ static void notice(struct adsm_hcrc *hcrc, uint32_t page, uint32_t writer)
 		adsm_hcrc_push(&hcrc->old[adsm_hcrc_pop(&new)], page);
 }
 
-/* Send @message with the list of old pages for @node, which then no longer has these pages. */
-static void send_with_notices(struct adsm_hcrc *hcrc, uint32_t node, struct adsm_hcrc_message message)
+void adsm_hcrc_send_with_notices(struct adsm_hcrc *hcrc, uint32_t node, struct adsm_hcrc_message message)
 {
 	struct adsm_hcrc_list *old = &hcrc->old[node];
 
@@ -349,7 +357,7 @@ static void grant(struct adsm_hcrc *hcrc, uint32_t number)
 	hcrc->now->free_waiter = found;
 	lock->owner = (uint8_t)(node + 1);
 	lock->recalled = adsm_hcrc_locks_stay(hcrc) && lock->first;
-	send_with_notices(hcrc, node, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_GRANT, .lock = number,
+	adsm_hcrc_send_with_notices(hcrc, node, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_GRANT, .lock = number,
 			.count = lock->recalled });
 }
 
@@ -395,7 +403,7 @@ static void all_arrived(struct adsm_hcrc *hcrc)
 	}
 	for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
 		if (hcrc->config.workers[i] || now->n_all_ended)
-			send_with_notices(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_DEPART,
+			adsm_hcrc_send_with_notices(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_DEPART,
 					.count = now->n_all_ended != 0 });
 	now->n_arrived = now->n_all_ended = 0;
 }
@@ -428,6 +436,8 @@ static void complete(struct adsm_hcrc *hcrc, uint32_t node)
 		lock->owner = 0;
 		if (number < hcrc->config.n_locks)
 			grant(hcrc, number);
+		else if (number >= hcrc->config.n_locks + hcrc->config.n_nodes)
+			adsm_hcrc_execute_flag(hcrc, number);
 		else if (++hcrc->now->n_arrived == n_nodes_with_workers(hcrc))
 			all_arrived(hcrc);
 	}
@@ -448,8 +458,8 @@ static int on_update(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mes
 	return 0;
 }
 
-/* A lock is released, or a node arrives at the barrier, with a list of pages that the node has changed since its last
- * release. */
+/* A lock is released, a node arrives at the barrier, or a worker's operation on a flag has come, with a list of pages
+ * that the node has changed since its last release. */
 static int on_release(struct adsm_hcrc *hcrc, uint32_t number, const struct adsm_hcrc_message *message,
 		      const uint8_t *bytes)
 {
@@ -529,6 +539,10 @@ int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message 
 		return on_lock(hcrc, message);
 	case ADSM_HCRC_UNLOCK:
 		return on_release(hcrc, message->lock, message, bytes);
+	case ADSM_HCRC_FLAG_SET:
+	case ADSM_HCRC_FLAG_AWAIT:
+	case ADSM_HCRC_FLAG_CLEAR:
+		return adsm_hcrc_on_flag(hcrc, message) ? -EPROTO : on_release(hcrc, message->lock, message, bytes);
 	case ADSM_HCRC_ARRIVE:
 		hcrc->now->n_all_ended += message->count;
 		return on_release(hcrc, hcrc->config.n_locks + message->from, message, bytes);

@@ -54,12 +54,19 @@ uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker);
 int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
 int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
 void adsm_hcrc_barrier(struct adsm_hcrc *hcrc, uint32_t worker);
+/*
+ * Operations on flags: @kind is ADSM_HCRC_FLAG_SET, _AWAIT or _CLEAR. A worker may continue before it has set or
+ * cleared a flag, but its next operation on a flag begins after that. Before _SET the worker puts what it has written;
+ * after _AWAIT it gives up the pages that adsm_hcrc_notice() returns. Returns 0, or -EINVAL if the flag's number is
+ * invalid.
+ */
+int adsm_hcrc_flag(struct adsm_hcrc *hcrc, uint32_t worker, uint8_t kind, uint32_t flag);
 /* There is no config.go() for this: config.ended() is called when all workers have ended. */
 int adsm_hcrc_end(struct adsm_hcrc *hcrc, uint32_t worker);
 /* The task cannot continue: @error is a positive errno. */
 void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error);
 
-/* ---- for the files of the protocol only: of hcrc_pages.c, for hcrc_sync.c */
+/* ---- for the files of the protocol only: of hcrc_pages.c, for the others */
 
 /* Send the changes of the node's workers to the pages' homes, as part of the release of a lock. The pages are in
  * hcrc->list. */
@@ -71,6 +78,20 @@ void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t page);
 /* The page's frame is needed, and no worker waits for the page. */
 void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t page);
 
+/* Of hcrc_sync.c. A lock, or the operation on a flag with this number, is to be sent to the manager after all early
+ * diffs. @changes: the changes of the node's workers are sent with it. */
+void adsm_hcrc_leave(struct adsm_hcrc *hcrc, uint32_t number, bool changes);
+void adsm_hcrc_go(struct adsm_hcrc *hcrc, uint32_t worker);
+/* The manager lists these pages as old. Returns 0 or -EPROTO. */
+int adsm_hcrc_invalidate_all(struct adsm_hcrc *hcrc, uint32_t size, const uint8_t *bytes);
+/* Of hcrc_flags.c: send the operation of a worker to the manager; the manager executes an operation, after all earlier
+ * releases of the node. @number: of the release, from the first one of flags on. */
+void adsm_hcrc_send_flag(struct adsm_hcrc *hcrc, uint32_t worker);
+void adsm_hcrc_execute_flag(struct adsm_hcrc *hcrc, uint32_t number);
+/* Of hcrc.c: send @message of the manager with the list of old pages for @node, which then no longer has these
+ * pages. */
+void adsm_hcrc_send_with_notices(struct adsm_hcrc *hcrc, uint32_t node, struct adsm_hcrc_message message);
+
 /* Messages. These return 0, or -EPROTO if the message is invalid. */
 int adsm_hcrc_on_request(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
 int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
@@ -78,6 +99,9 @@ int adsm_hcrc_on_home(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 int adsm_hcrc_on_page(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 int adsm_hcrc_on_recall(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
+int adsm_hcrc_on_flag_done(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+/* To the manager: check and note the operation, whose release follows. */
+int adsm_hcrc_on_flag(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
 int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 void adsm_hcrc_on_probe(struct adsm_hcrc *hcrc);
 int adsm_hcrc_on_early_ack(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);

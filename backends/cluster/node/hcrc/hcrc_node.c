@@ -271,7 +271,7 @@ int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config)
 	node.memory = memory;
 	node.size = size;
 	node.hcrc = adsm_hcrc_init(memory, &own);
-	adsm_virtual_begin(config->n_locks);
+	adsm_virtual_begin(config->n_locks, adsm_hcrc_flag_release(&own, own.n_nodes, 0), config->n_flags);
 	node.task++;
 	node.ended = false;
 	node.status = 0;
@@ -455,6 +455,21 @@ int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
 	adsm_virtual_unlock(lock);
 	ret = adsm_hcrc_release(node.hcrc, worker, lock);
 	return ret ? fail(worker, ret) : wait_for(worker).status;
+}
+
+int adsm_hcrc_node_flag(uint32_t worker, uint8_t kind, uint32_t flag, bool *ret_slept)
+{
+	int ret = enter(worker, NULL, 0);
+	struct outcome outcome;
+
+	if (ret)
+		return ret;
+	ret = adsm_hcrc_flag(node.hcrc, worker, kind, flag);
+	if (ret)
+		return fail(worker, ret);
+	outcome = wait_for(worker);
+	*ret_slept = outcome.slept;
+	return outcome.status;
 }
 
 int adsm_hcrc_node_barrier(uint32_t worker)

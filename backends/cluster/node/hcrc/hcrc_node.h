@@ -43,6 +43,8 @@ enum adsm_hcrc_acquired { ADSM_HCRC_WITHOUT_SLEEP, ADSM_HCRC_FROM_NODE, ADSM_HCR
 int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_acquired *ret_acquired,
 			   bool *ret_has_notices);
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock);
+/* @kind: as for adsm_hcrc_flag(). */
+int adsm_hcrc_node_flag(uint32_t worker, uint8_t kind, uint32_t flag, bool *ret_slept);
 int adsm_hcrc_node_barrier(uint32_t worker);
 int adsm_hcrc_node_end(uint32_t worker);
 /* The worker did something invalid: the task ends with this error. Returns when this node knows that. */

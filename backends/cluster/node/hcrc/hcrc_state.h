@@ -9,7 +9,8 @@
 #define ADSM_HCRC_EARLY ADSM_HCRC_NONE	/* instead of a lock: a diff that was sent before a release */
 
 enum adsm_hcrc_right { ADSM_HCRC_NO_RIGHT, ADSM_HCRC_MAY_READ, ADSM_HCRC_MAY_WRITE };
-enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, ADSM_HCRC_AT_BARRIER, ADSM_HCRC_ENDED };
+enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, ADSM_HCRC_FOR_FLAG, ADSM_HCRC_AT_BARRIER,
+		      ADSM_HCRC_ENDED };
 
 struct adsm_hcrc_list { uint32_t n, *at; };
 
@@ -29,10 +30,11 @@ struct adsm_hcrc_page {			/* sets of workers in bits */
 
 struct adsm_hcrc_twin { uint32_t next, worker; };	/* next + 1; worker + 1, or 0 for the node's twin */
 
-struct adsm_hcrc_lock {			/* a lock on a node */
+/* A lock on a node. The entries after the locks are operations on flags, one for each worker of the node. */
+struct adsm_hcrc_lock {
 	uint32_t n_grants;		/* grants since the lock came to this node, at most UINT32_MAX */
 	uint32_t epoch;			/* of early diffs that must be in their pages before the lock leaves */
-	uint32_t next;			/* in the list of locks that leave, + 1 */
+	uint32_t next;			/* in the list of what leaves, + 1 */
 	uint8_t owner, first, last;	/* workers + 1: the holder; first and last that wait */
 	uint8_t n_asked;		/* requests sent to the manager */
 	bool here;
@@ -44,6 +46,10 @@ struct adsm_hcrc_worker {
 	uint8_t waits;			/* enum adsm_hcrc_wait */
 	uint8_t has;			/* it has the bytes of the page that it waits for */
 	uint8_t next;			/* in a lock's queue, + 1 */
+	/* Operations on flags, as the kind of their message; 0: none. The first one is not done yet, and the worker
+	 * waits until it may begin the second one. */
+	uint8_t flag_kind, next_flag_kind;
+	uint32_t flag, next_flag;
 };
 
 struct adsm_hcrc_entry {		/* of the global page table; sets of nodes in bits */
@@ -54,7 +60,9 @@ struct adsm_hcrc_entry {		/* of the global page table; sets of nodes in bits */
 	bool moving;
 };
 
-struct adsm_hcrc_global_lock {		/* the entries after the locks are the nodes' arrivals at the barrier */
+/* The entries after the locks are the nodes' arrivals at the barrier, and then operations on flags, one for each worker
+ * of all nodes. */
+struct adsm_hcrc_global_lock {
 	int32_t n_acks;			/* missing acknowledgements; negative: some came before the release */
 	uint32_t first, last;		/* nodes that wait: index of waiters + 1 */
 	uint32_t next;			/* + 1: the next release of the same node */
@@ -66,13 +74,19 @@ struct adsm_hcrc_global_lock {		/* the entries after the locks are the nodes' ar
 
 struct adsm_hcrc_waiter { uint32_t next, node; };
 
+struct adsm_hcrc_flag { uint32_t first; bool set; };	/* first: the operation of a worker that waits, + 1 */
+struct adsm_hcrc_flag_op {			/* of a worker */
+	uint32_t flag, next;			/* next: another one that waits for the flag, + 1 */
+	uint8_t kind, node, worker;
+};
+
 struct adsm_hcrc_now {			/* state that does not belong to a page, a lock or a worker */
 	uint32_t free_twin, newest, oldest;	/* + 1 */
 	uint32_t n_kept;			/* frames in use or reserved */
 	uint32_t at_barrier, n_ended;
 	/* Early diffs that are not acknowledged yet, of this epoch and of the previous one. */
 	uint32_t epoch, n_early[2];
-	uint32_t leaving;			/* first in the list of locks that leave, + 1 */
+	uint32_t leaving, last_leaving;		/* first and last in the list of what leaves, + 1 */
 	bool arrived;
 	uint32_t n_sent, n_taken;		/* number of messages, without probes */
 	/* For the manager. */
@@ -104,6 +118,8 @@ struct adsm_hcrc {
 	struct adsm_hcrc_entry *entries;
 	struct adsm_hcrc_global_lock *global_locks;
 	struct adsm_hcrc_waiter *waiters;
+	struct adsm_hcrc_flag *flags;
+	struct adsm_hcrc_flag_op *flag_ops;
 	struct adsm_hcrc_list *old;		/* old pages: one list for each node */
 	uint32_t *first_release, *last_release;	/* one for each node, + 1 */
 	/* Buffers for messages. */
@@ -114,6 +130,22 @@ struct adsm_hcrc {
 static inline uint32_t adsm_hcrc_n_workers(const struct adsm_hcrc *hcrc)
 {
 	return hcrc->config.workers[hcrc->config.self];
+}
+
+/* The number of workers on nodes before @node. If @node is the number of nodes: of all workers. */
+static inline uint32_t adsm_hcrc_first_worker(const struct adsm_hcrc_config *config, uint32_t node)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < node; i++)
+		n += config->workers[i];
+	return n;
+}
+
+/* The number of the release by an operation on a flag: in messages, and at the manager. */
+static inline uint32_t adsm_hcrc_flag_release(const struct adsm_hcrc_config *config, uint32_t node, uint32_t worker)
+{
+	return config->n_locks + config->n_nodes + adsm_hcrc_first_worker(config, node) + worker;
 }
 
 static inline bool adsm_hcrc_locks_stay(const struct adsm_hcrc *hcrc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hcrc_sync.c - the locks that a node holds or requests, the barrier, and the end of workers.
+ * hcrc_sync.c - the locks that a node holds or requests, the barrier, and the end of workers. Also the list of locks
+ * and of operations on flags (hcrc_flags.c) that leave the node.
  *
  * A lock leaves the node together with all changes of the node's workers so far: as diffs, or in the list of changed
  * pages. Until then a release only concerns the workers of the node, which share its copies of pages.
@@ -14,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void go(struct adsm_hcrc *hcrc, uint32_t worker)
+void adsm_hcrc_go(struct adsm_hcrc *hcrc, uint32_t worker)
 {
 	hcrc->workers[worker].waits = ADSM_HCRC_RUNS;
 	hcrc->config.go(hcrc->config.arg, worker);
@@ -70,7 +71,7 @@ static void hand_over(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock)
 	lock->n_grants += lock->n_grants < UINT32_MAX;
 	worker->n_locks++;
 	hcrc->counts.locks++;
-	go(hcrc, lock->owner - 1u);
+	adsm_hcrc_go(hcrc, lock->owner - 1u);
 }
 
 static void request_lock(struct adsm_hcrc *hcrc, uint32_t number)
@@ -122,41 +123,40 @@ static void arrive(struct adsm_hcrc *hcrc)
 	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_ARRIVE, .count = now->n_ended }, hcrc->list);
 }
 
-/* Continue what no longer needs to wait for early diffs: locks that leave, and the barrier. */
+/* Continue what no longer needs to wait for early diffs: what leaves, in its order, and the barrier. */
 static void go_on(struct adsm_hcrc *hcrc)
 {
-	const uint32_t epoch = hcrc->now->epoch;
-	bool waits = false;
+	struct adsm_hcrc_now *now = hcrc->now;
+	uint32_t number;
 
-	for (uint32_t *at = &hcrc->now->leaving; *at; ) {
-		const uint32_t number = *at - 1;
-		struct adsm_hcrc_lock *lock = &hcrc->locks[number];
-
-		if (are_in(hcrc, lock->epoch)) {
-			*at = lock->next;
-			lock->next = 0;
+	/* If the first one must wait, all others must: their epochs are not older. */
+	while (now->leaving && are_in(hcrc, hcrc->locks[now->leaving - 1].epoch)) {
+		number = now->leaving - 1;
+		now->leaving = hcrc->locks[number].next;
+		now->last_leaving = now->leaving ? now->last_leaving : 0;
+		hcrc->locks[number].next = 0;
+		if (number < hcrc->config.n_locks)
 			give_back_lock(hcrc, number);
-		} else {
-			waits = waits || lock->epoch == epoch;
-			at = &lock->next;
-		}
+		else
+			adsm_hcrc_send_flag(hcrc, number - hcrc->config.n_locks);
 	}
 	arrive(hcrc);
-	if (waits && !*n_early(hcrc, epoch - 1))
-		hcrc->now->epoch++;
+	if (now->leaving && hcrc->locks[now->last_leaving - 1].epoch == now->epoch &&
+	    !*n_early(hcrc, now->epoch - 1))
+		now->epoch++;
 }
 
-/* A free lock leaves this node. */
-static void leave(struct adsm_hcrc *hcrc, uint32_t number)
+void adsm_hcrc_leave(struct adsm_hcrc *hcrc, uint32_t number, bool changes)
 {
+	struct adsm_hcrc_now *now = hcrc->now;
 	struct adsm_hcrc_lock *lock = &hcrc->locks[number];
 
-	lock->epoch = hcrc->now->epoch;
-	lock->next = hcrc->now->leaving;
-	hcrc->now->leaving = number + 1;
+	lock->epoch = now->epoch;
+	*(now->leaving ? &hcrc->locks[now->last_leaving - 1].next : &now->leaving) = number + 1;
+	now->last_leaving = number + 1;
 	/* While the lock waits, a page with changes may become old, or its frame may be needed: send its diffs
 	 * now. */
-	if (!are_in(hcrc, lock->epoch))
+	if (changes && !are_in(hcrc, lock->epoch))
 		adsm_hcrc_flush_early(hcrc);
 	go_on(hcrc);
 }
@@ -171,11 +171,11 @@ int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 		return -EPERM;
 	hcrc->workers[worker].n_locks--;
 	lock->owner = 0;
-	go(hcrc, worker);
+	adsm_hcrc_go(hcrc, worker);
 	if (lock->first && (!lock->wanted || lock->n_grants < hcrc->config.locality * adsm_hcrc_n_workers(hcrc)))
 		hand_over(hcrc, lock);
 	else if (lock->wanted)
-		leave(hcrc, number);
+		adsm_hcrc_leave(hcrc, number, true);
 	return 0;
 }
 
@@ -219,8 +219,7 @@ static void give_back(struct adsm_hcrc *hcrc)
 
 /* ---- messages */
 
-/* Invalidate the pages that the manager lists as old. */
-static int invalidate(struct adsm_hcrc *hcrc, uint32_t size, const uint8_t *bytes)
+int adsm_hcrc_invalidate_all(struct adsm_hcrc *hcrc, uint32_t size, const uint8_t *bytes)
 {
 	uint32_t page;
 
@@ -237,7 +236,8 @@ int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *m
 {
 	struct adsm_hcrc_lock *lock = &hcrc->locks[message->lock];
 
-	if (!lock->n_asked || lock->here || !lock->first || invalidate(hcrc, message->size, bytes))
+	if (!lock->n_asked || lock->here || !lock->first ||
+	    adsm_hcrc_invalidate_all(hcrc, message->size, bytes))
 		return -EPROTO;
 	lock->n_asked--;
 	lock->here = true;
@@ -255,7 +255,7 @@ int adsm_hcrc_on_recall(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *
 		return -EPROTO;
 	lock->wanted = true;
 	if (!lock->owner)
-		leave(hcrc, message->lock);
+		adsm_hcrc_leave(hcrc, message->lock, true);
 	return 0;
 }
 
@@ -263,7 +263,8 @@ int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *
 {
 	struct adsm_hcrc_now *now = hcrc->now;
 
-	if (now->arrived != (adsm_hcrc_n_workers(hcrc) != 0) || invalidate(hcrc, message->size, bytes))
+	if (now->arrived != (adsm_hcrc_n_workers(hcrc) != 0) ||
+	    adsm_hcrc_invalidate_all(hcrc, message->size, bytes))
 		return -EPROTO;
 	if (message->count) {
 		give_back(hcrc);
@@ -274,7 +275,7 @@ int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *
 	hcrc->counts.barriers++;
 	for (uint32_t i = 0; i < adsm_hcrc_n_workers(hcrc); i++)
 		if (hcrc->workers[i].waits == ADSM_HCRC_AT_BARRIER)
-			go(hcrc, i);
+			adsm_hcrc_go(hcrc, i);
 	return 0;
 }
 

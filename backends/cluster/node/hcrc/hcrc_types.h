@@ -22,7 +22,12 @@ enum adsm_hcrc_kind {
 	ADSM_HCRC_UPDATE_ACK,			/* from a home: @node's diff is in the page; @lock as in the diff */
 	ADSM_HCRC_LOCK,
 	ADSM_HCRC_UNLOCK,			/* bytes: list of the pages that the node has changed */
-	ADSM_HCRC_ARRIVE,			/* the same at the barrier; @count: workers that have ended */
+	/* An operation on the flag @page of the worker @count; @lock: the number of its release. */
+	ADSM_HCRC_FLAG_SET,			/* bytes: list of the pages that the node has changed */
+	ADSM_HCRC_FLAG_AWAIT,
+	ADSM_HCRC_FLAG_CLEAR,
+	/* At the barrier, bytes as for UNLOCK; @count: workers that have ended. */
+	ADSM_HCRC_ARRIVE,
 	ADSM_HCRC_BACK,				/* bytes: a page, from its home, after the task */
 	ADSM_HCRC_DONE,				/* the node has sent all BACK messages */
 	/* Answer to a probe: @count workers run, @page messages sent, @lock received. */
@@ -41,7 +46,10 @@ enum adsm_hcrc_kind {
 	ADSM_HCRC_EARLY_ACK,
 	ADSM_HCRC_GRANT,			/* bytes: list of the pages that are old; @count: other nodes wait */
 	ADSM_HCRC_RECALL,			/* other nodes wait for the lock that stays on the node */
-	ADSM_HCRC_DEPART,			/* the same, from the barrier; @count: it was the last barrier */
+	/* The operation on a flag is done; @has: the flag is set now by this worker. Bytes, if the worker waited for
+	 * the flag: list of the pages that are old. */
+	ADSM_HCRC_FLAG_DONE,
+	ADSM_HCRC_DEPART,			/* from the barrier, bytes as for GRANT; @count: it was the last one */
 	ADSM_HCRC_PROBE,
 	ADSM_HCRC_FAILED,			/* the task cannot continue; @count: an errno */
 	ADSM_HCRC_N_KINDS
@@ -62,7 +70,7 @@ struct adsm_hcrc_config {
 	/* Pages of other homes that the node keeps; at least one for each worker. */
 	uint32_t n_frames;
 	uint32_t n_open;			/* pages that a worker may write to at the same time */
-	uint32_t n_locks;
+	uint32_t n_locks, n_flags;
 	/* A lock stays on its node, also while it is free, until another node requests it. Else it leaves the node when
 	 * it is released and no worker of the node waits for it, as in the paper. Ignored if @locality is 0. */
 	bool locks_stay;
@@ -78,7 +86,7 @@ struct adsm_hcrc_config {
 	void (*send)(void *arg, const struct adsm_hcrc_message *message, const void *bytes);
 	/* The worker's request for a page is done. @bytes is NULL if the worker has the bytes. */
 	void (*page)(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes);
-	/* The worker's lock, release or barrier is done. */
+	/* The worker's lock, release, flag or barrier is done. */
 	void (*go)(void *arg, uint32_t worker);
 	/* All workers have ended, or the task has failed with a negative errno. On the manager's node all pages are in
 	 * memory. */

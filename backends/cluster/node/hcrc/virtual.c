@@ -33,8 +33,10 @@ static struct {
 	} workers[ADSM_HCRC_WORKERS_MAX];
 	uint64_t arrived, back;		/* the last worker at the barrier; the last page sent back */
 	uint64_t all_arrived;		/* for the manager: the last arrival at the barrier */
-	uint64_t *locks;		/* when each lock became free, on this node and for the manager */
-	uint32_t n_locks;
+	/* When each lock became free, on this node and for the manager; behind the locks, other releases. */
+	uint64_t *locks;
+	uint64_t *flags;		/* for the manager: when each flag was set */
+	uint32_t n_locks, n_releases, n_flags;
 } virtual;
 
 static uint64_t max_time(uint64_t a, uint64_t b)
@@ -67,21 +69,26 @@ void adsm_virtual_start(enum adsm_cluster_virtual costs)
 	virtual.costs = costs ? &all_costs[costs] : NULL;
 }
 
-void adsm_virtual_begin(uint32_t n_locks)
+void adsm_virtual_begin(uint32_t n_locks, uint32_t n_releases, uint32_t n_flags)
 {
 	if (!virtual.costs)
 		return;
 	virtual.now = virtual.latest = virtual.arrived = virtual.back = virtual.all_arrived = 0;
 	memset(virtual.workers, 0, sizeof(virtual.workers));
 	virtual.n_locks = n_locks;
-	virtual.locks = adsm_os_table(n_locks * sizeof(*virtual.locks));
+	virtual.n_releases = n_releases;
+	virtual.n_flags = n_flags;
+	virtual.locks = adsm_os_table(n_releases * sizeof(*virtual.locks));
+	virtual.flags = adsm_os_table(n_flags * sizeof(*virtual.flags));
 }
 
 void adsm_virtual_end(void)
 {
 	if (virtual.locks)
-		munmap(virtual.locks, virtual.n_locks * sizeof(*virtual.locks));
-	virtual.locks = NULL;
+		munmap(virtual.locks, virtual.n_releases * sizeof(*virtual.locks));
+	if (virtual.flags)
+		munmap(virtual.flags, virtual.n_flags * sizeof(*virtual.flags));
+	virtual.locks = virtual.flags = NULL;
 }
 
 void adsm_virtual_request(uint32_t worker, size_t size)
@@ -129,6 +136,18 @@ void adsm_virtual_unlock(uint32_t lock)
 		virtual.locks[lock] = max_time(virtual.locks[lock], virtual.now);
 }
 
+/* When the manager answers an operation on a flag: not before the flag was set, which the real run may have done
+ * earlier. */
+static uint64_t flag_done(const struct adsm_hcrc_message *message)
+{
+	if (!virtual.locks || !virtual.flags)
+		return virtual.now;
+	if (message->has)
+		virtual.flags[message->page] = max_time(virtual.flags[message->page],
+							max_time(virtual.now, virtual.locks[message->lock]));
+	return max_time(virtual.now, virtual.flags[message->page]);
+}
+
 uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
 {
 	uint64_t at = virtual.now;
@@ -147,6 +166,9 @@ uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
 	case ADSM_HCRC_UNLOCK:
 		if (virtual.locks)
 			at = max_time(at, virtual.locks[message->lock]);
+		break;
+	case ADSM_HCRC_FLAG_DONE:
+		at = flag_done(message);
 		break;
 	case ADSM_HCRC_BACK:
 	case ADSM_HCRC_DONE:
@@ -178,11 +200,12 @@ void adsm_virtual_receive(const struct adsm_hcrc_message *message, uint64_t sent
 		happen(at);
 	if (message->kind == ADSM_HCRC_ARRIVE)
 		virtual.all_arrived = max_time(virtual.all_arrived, at);
-	if (message->kind != ADSM_HCRC_UNLOCK && message->kind != ADSM_HCRC_UPDATE_ACK)
+	if (message->kind != ADSM_HCRC_UNLOCK && message->kind != ADSM_HCRC_UPDATE_ACK &&
+	    message->kind != ADSM_HCRC_FLAG_SET)
 		return;
-	if (virtual.locks && message->lock < virtual.n_locks)
+	if (virtual.locks && message->lock < virtual.n_releases)
 		virtual.locks[message->lock] = max_time(virtual.locks[message->lock], at);
-	else
+	if (!virtual.locks || message->lock >= virtual.n_locks)
 		virtual.all_arrived = max_time(virtual.all_arrived, at);
 }
 

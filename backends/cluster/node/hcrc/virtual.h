@@ -13,8 +13,8 @@
 
 /* Call this at the start. */
 void adsm_virtual_start(enum adsm_cluster_virtual costs);
-/* A task begins; it has @n_locks locks. */
-void adsm_virtual_begin(uint32_t n_locks);
+/* A task begins. @n_releases: numbers of releases are smaller, and the first ones are locks. */
+void adsm_virtual_begin(uint32_t n_locks, uint32_t n_releases, uint32_t n_flags);
 void adsm_virtual_end(void);
 
 /* A worker makes a request of @size bytes. What it causes happens at the worker's time. */
