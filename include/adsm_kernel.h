@@ -84,6 +84,9 @@
  * - ADSM_READ(p), ADSM_WRITE(p, v): read and write shared memory. The target of p is a number of a C type.
  * - ADSM_LOCK(id), ADSM_UNLOCK(id): take and release the lock id, 0 to 1048575. A worker that has taken a lock sees
  *   what earlier holders of the lock wrote.
+ * - ADSM_FLAG_SET(id), ADSM_FLAG_WAIT(id), ADSM_FLAG_CLEAR(id): set the flag id, 0 to 1048575; wait until it is set;
+ *   clear it. All flags are clear when a task begins. A worker that has waited for a flag sees what the worker that
+ *   set it wrote before. Clear a flag only if no worker is waiting for it.
  * - ADSM_ALL_BARRIER: waits for all workers. Each worker then sees what all workers wrote.
  * - ADSM_LOCAL(p): returns an address for reading the number at p. The address is valid until the worker next uses any
  *   word of this list, or accesses shared memory. If workers have caches, it is an address in the worker's cache.
@@ -508,6 +511,9 @@ struct adsm_task_calls {
 	void (*flush)(struct adsm_task_worker *worker, const volatile void *p);	/* NULL: all */
 	void *(*alloc)(struct adsm_task_worker *worker, __SIZE_TYPE__ size);
 	void (*free)(struct adsm_task_worker *worker, void *p);
+	void (*set_flag)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
+	void (*await_flag)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
+	void (*clear_flag)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
 };
 
 /** @args: as for adsm_kernel_run. */
@@ -554,6 +560,9 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 #endif
 #define ADSM_LOCK(id) adsm_worker_->calls->lock(adsm_worker_, (id))
 #define ADSM_UNLOCK(id) adsm_worker_->calls->unlock(adsm_worker_, (id))
+#define ADSM_FLAG_SET(id) adsm_worker_->calls->set_flag(adsm_worker_, (id))
+#define ADSM_FLAG_WAIT(id) adsm_worker_->calls->await_flag(adsm_worker_, (id))
+#define ADSM_FLAG_CLEAR(id) adsm_worker_->calls->clear_flag(adsm_worker_, (id))
 #define ADSM_ALL_BARRIER adsm_worker_->calls->barrier(adsm_worker_)
 #define ADSM_FLUSH(p) adsm_worker_->calls->flush(adsm_worker_, (void *)(__UINTPTR_TYPE__)(p))
 #define ADSM_FLUSH_ALL adsm_worker_->calls->flush(adsm_worker_, 0)

@@ -86,7 +86,8 @@ static void check_kernel(size_t i)
 {
 	static const char *const words[] = {
 		"ADSM_WORKER", "ADSM_N_WORKERS", "ADSM_LOCK", "ADSM_UNLOCK", "ADSM_ALL_BARRIER", "ADSM_FLUSH",
-		"ADSM_FLUSH_ALL", "ADSM_TASK_ALLOC", "ADSM_TASK_FREE",
+		"ADSM_FLUSH_ALL", "ADSM_TASK_ALLOC", "ADSM_TASK_FREE", "ADSM_FLAG_SET", "ADSM_FLAG_WAIT",
+		"ADSM_FLAG_CLEAR",
 	};
 
 	check_words(i, skip_group(i), words, sizeof(words) / sizeof(words[0]), "a kernel: only tasks (ADSM_TASK) can "

@@ -56,6 +56,8 @@ struct adsm_cluster_node {
 	X(LOCK_WAITS, lock_waits, "tasks: of locks: acquisitions for which the worker slept") \
 	X(LOCKS_GLOBAL, locks_global, "tasks: requests of nodes for a lock; all other locks stayed on their nodes") \
 	X(BARRIERS, barriers, "tasks: barriers that all workers reached") \
+	X(FLAGS, flags, "tasks: waits for flags") \
+	X(FLAG_WAITS, flag_waits, "tasks: of flags: waits for which the worker slept") \
 	X(READS, reads, "tasks: loads of workers; an access to two pages counts twice") \
 	X(WRITES, writes, "tasks: stores of workers") \
 	X(READ_MISSES, read_misses, "tasks: loads of pages that were not in the worker's local store") \
@@ -74,6 +76,7 @@ struct adsm_cluster_node {
 	X(NODE_MESSAGES, node_messages, "tasks: messages between nodes for pages, locks and barriers") \
 	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: time that workers slept for locks, added up") \
 	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: time that workers waited for others at barriers, added up") \
+	X(FLAG_WAIT_NS, flag_wait_ns, "tasks: time that workers slept for flags, added up") \
 	X(VIRTUAL_NS, virtual_ns, "tasks: time that they would take by the costs of ADSM_TASK_VIRTUAL")
 
 enum {

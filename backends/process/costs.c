@@ -70,7 +70,7 @@ int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event ev
 			    "memory");
 	else
 		adsm_format(ret_wait->what, sizeof(ret_wait->what), what & ADSM_TASK_HANDED ? "handed lock %u" :
-			    "lock %u", what & (ADSM_TASK_LOCKS_MAX - 1));
+			    what & ADSM_TASK_FLAG ? "flag %u" : "lock %u", what & (ADSM_TASK_LOCKS_MAX - 1));
 	return adsm_process_event_times(device, event, &span);
 }
 

@@ -81,9 +81,12 @@ static inline void adsm_process_pause(void)
 	row(LOCK_WAITS, lock_waits, "of locks: acquisitions for which the worker slept") \
 	row(HANDOVERS, handovers, "of locks: those handed over to a worker after a long wait") \
 	row(BARRIERS, barriers, "barriers that all workers reached") \
+	row(FLAGS, flags, "waits for flags") \
+	row(FLAG_WAITS, flag_waits, "of flags: waits for which the worker slept") \
 	row(WORK_NS, work_ns, "time from the start to the end of each worker, added up") \
 	row(LOCK_WAIT_NS, lock_wait_ns, "of work_ns: time that workers slept for locks") \
-	row(BARRIER_WAIT_NS, barrier_wait_ns, "of work_ns: time that workers waited for others at barriers")
+	row(BARRIER_WAIT_NS, barrier_wait_ns, "of work_ns: time that workers waited for others at barriers") \
+	row(FLAG_WAIT_NS, flag_wait_ns, "of work_ns: time that workers slept for flags")
 
 enum {
 #define ADSM_TASK_COUNT(upper, name, help) ADSM_TASK_##upper,
@@ -94,13 +97,15 @@ enum {
 
 #define ADSM_TASK_WORKERS_MAX 1024
 #define ADSM_TASK_LOCKS_MAX (1u << 20)	/* lock numbers are smaller */
+#define ADSM_TASK_FLAGS_MAX ADSM_TASK_LOCKS_MAX	/* the same for flags */
 #define ADSM_TASK_WAITS 1024		/* maximum number of waits that are recorded one by one for each launch */
 
-/* What a worker waits for: the number of a lock, or one of these. */
+/* What a worker waits for: the number of a lock or, with ADSM_TASK_FLAG, of a flag; or one of the others. */
 enum {
 	ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED,
 	ADSM_TASK_FOR_MEMORY,		/* only in a record: other workers are allocating memory */
 	ADSM_TASK_HANDED = 1 << 24,
+	ADSM_TASK_FLAG = 1 << 25,	/* and the number of a flag */
 };
 
 struct adsm_task_wait {

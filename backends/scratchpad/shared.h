@@ -44,11 +44,14 @@
 	X(GIVEN_UP, given_up, "tasks: pages given up at locks and barriers, because others had changed them") \
 	X(SHARED_FALSELY, shared_falsely, "tasks: of given_up: changed only in parts the worker had not accessed") \
 	X(BARRIERS, barriers, "tasks: barriers that all workers reached") \
+	X(FLAGS, flags, "tasks: waits for flags") \
+	X(FLAG_WAITS, flag_waits, "tasks: of flags: waits for which the worker slept") \
 	X(LOCKS, locks, "tasks: locks acquired") \
 	X(LOCK_WAITS, lock_waits, "tasks: of locks: acquisitions for which the worker slept") \
 	X(HANDOVERS, handovers, "tasks: of locks: those handed over to a worker after a long wait") \
 	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: of work_ns: time that workers slept for locks") \
-	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: of work_ns: time that workers waited for others at barriers")
+	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: of work_ns: time that workers waited for others at barriers") \
+	X(FLAG_WAIT_NS, flag_wait_ns, "tasks: of work_ns: time that workers slept for flags")
 
 enum {
 #define ENUMERATOR(upper, name, help) ADSM_SCRATCHPAD_##upper,

@@ -312,6 +312,52 @@ ADSM_TASK(locks_at_barrier, ADSM_VAL(int, who))
 	ADSM_ALL_BARRIER;
 }
 
+/* All wait for flags that none of them sets, but for one worker, which ends or waits at the barrier. */
+ADSM_TASK(no_flag, ADSM_VAL(int, who), ADSM_VAL(int, ends))
+{
+	if (ADSM_WORKER == who && ends)
+		return;
+	if (ADSM_WORKER == who)
+		ADSM_ALL_BARRIER;
+	ADSM_FLAG_WAIT(100 + ADSM_WORKER);
+}
+
+/* The first has a lock and waits for a flag; the worker that is to set it waits for the lock. */
+ADSM_TASK(flag_and_lock, ADSM_VAL(int, unused))
+{
+	(void)unused;
+	if (!ADSM_WORKER)
+		ADSM_LOCK(3);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER)
+		ADSM_LOCK(3);
+	else
+		ADSM_FLAG_WAIT(8);
+	ADSM_FLAG_SET(8);
+	ADSM_UNLOCK(3);
+}
+
+ADSM_TASK(uses_flag, ADSM_VAL(unsigned, id), ADSM_VAL(int, kind))
+{
+	if (kind == 0)
+		ADSM_FLAG_SET(id);
+	if (kind == 1)
+		ADSM_FLAG_WAIT(id);
+	if (kind == 2)
+		ADSM_FLAG_CLEAR(id);
+}
+
+/* One crashes, or computes for ever, while all others wait for its flag. */
+ADSM_TASK(flag_of_one, ADSM_PTR(int, p), ADSM_VAL(unsigned long, where), ADSM_VAL(int, who))
+{
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER == who)
+		ADSM_WRITE(&p[where], 1);
+	else
+		ADSM_FLAG_WAIT(11);
+	ADSM_FLAG_SET(11);
+}
+
 ADSM_TASK(uses_lock, ADSM_VAL(unsigned, id))
 {
 	ADSM_LOCK(id);

@@ -77,6 +77,9 @@ ADSM_TASK(interpret, ADSM_IN(int, code), ADSM_IN(int, starts), ADSM_INOUT(signed
 			case RANDOM_UNLOCK: ADSM_UNLOCK(a); break;
 			case RANDOM_POST: post(&flags[a], b); break;
 			case RANDOM_AWAIT: await(&flags[a], b); break;
+			case RANDOM_SET: ADSM_FLAG_SET(a); break;
+			case RANDOM_WAIT: ADSM_FLAG_WAIT(a); break;
+			case RANDOM_CLEAR: ADSM_FLAG_CLEAR(a); break;
 			case RANDOM_BARRIER: ADSM_ALL_BARRIER; break;
 			case RANDOM_FLUSH: ADSM_FLUSH(memory + (a & RANDOM_OFFSET)); break;
 			case RANDOM_FLUSH_ALL: ADSM_FLUSH_ALL; break;
@@ -182,6 +185,74 @@ ADSM_TASK(eviction, ADSM_INOUT(int, a), ADSM_VAL(int, n), ADSM_VAL(int, stride),
 	ADSM_ALL_BARRIER;
 	for (int i = 0; i < n; i++)
 		is_wrong(wrong, ADSM_READ(&a[i * stride]) != ADSM_N_WORKERS * ADSM_N_WORKERS);
+}
+
+/* Flags in a ring: what was written before a flag was set is visible to the worker that waited for it, and what others
+ * wrote before that, too. Each worker clears its flag before it passes the turn on. */
+ADSM_TASK(ring, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
+{
+	const int me = ADSM_WORKER, n = ADSM_N_WORKERS;
+
+	for (int i = 0; i < n_rounds; i++) {
+		const int turn = i * n + me;
+
+		if (turn)
+			ADSM_FLAG_WAIT(me);
+		ADSM_FLAG_CLEAR(me);
+		is_wrong(wrong, ADSM_READ(&a[0]) != turn || ADSM_READ(&a[1 + me]) != i ||
+			 ADSM_READ(&a[1 + (me + n - 1) % n]) != i + (me > 0) || ADSM_READ(&a[FAR]) != 2 * turn);
+		ADSM_WRITE(&a[0], turn + 1);
+		ADSM_WRITE(&a[1 + me], i + 1);
+		ADSM_WRITE(&a[FAR], 2 * turn + 2);
+		ADSM_FLAG_SET((me + 1) % n);
+	}
+}
+
+/* One flag for all: each waits for a flag of its own from all others, without a barrier. A flag stays set. */
+ADSM_TASK(all_flags, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
+{
+	const int me = ADSM_WORKER, n = ADSM_N_WORKERS;
+
+	for (int i = 0; i < n_rounds; i++) {
+		ADSM_WRITE(&a[me], i + 1);
+		ADSM_FLAG_SET(i * n + me);
+		for (int w = 0; w < n; w++) {
+			ADSM_FLAG_WAIT(i * n + (me + w) % n);
+			is_wrong(wrong, ADSM_READ(&a[(me + w) % n]) < i + 1);
+		}
+	}
+}
+
+/* Numbers through places of which each has two flags: it is full, it is free. */
+ADSM_TASK(pipe, ADSM_INOUT(int, a), ADSM_VAL(int, n_items), ADSM_INOUT(int, wrong))
+{
+	const int me = ADSM_WORKER, last = ADSM_N_WORKERS - 1, places = 3;
+
+	for (int i = 0; i < n_items; i++) {
+		const int place = i % places;
+		int v = i;
+
+		if (me) {
+			const int full = 2 * ((me - 1) * places + place);
+
+			ADSM_FLAG_WAIT(full);
+			ADSM_FLAG_CLEAR(full);
+			v = ADSM_READ(&a[(me - 1) * places + place]);
+			is_wrong(wrong, v != i + me - 1);
+			ADSM_FLAG_SET(full + 1);
+			v++;
+		}
+		if (me < last) {
+			const int full = 2 * (me * places + place);
+
+			if (i >= places) {
+				ADSM_FLAG_WAIT(full + 1);
+				ADSM_FLAG_CLEAR(full + 1);
+			}
+			ADSM_WRITE(&a[me * places + place], v);
+			ADSM_FLAG_SET(full);
+		}
+	}
 }
 
 /* No worker starves: all take the lock until the total and each worker's share are reached. If one never gets the lock,

@@ -97,6 +97,9 @@ int main(int argc, char **argv)
 		test_two_locks(n_rounds * 5);
 		test_eviction();
 		test_fairness(n_rounds * (ACQUIRES / 200));
+		RUN("ring", adsmVal(n_workers > 6 ? n_rounds / 20 + 1 : n_rounds / 4 + 1), adsmPtr(wrong));
+		RUN("all_flags", adsmVal(n_rounds / 10 + 1), adsmPtr(wrong));
+		RUN("pipe", adsmVal(n_rounds), adsmPtr(wrong));
 	}
 	adsmFree(a);
 	adsmFree(wrong);

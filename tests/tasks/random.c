@@ -4,10 +4,11 @@
  * [WORKERS [FIRST N]]. On any device with tasks; one call runs BATCH programs, one after the other.
  *
  * A program is made operation by operation. A single processor could run all of them in this order, and it does so
- * while the program is made: that run is the oracle. Between two barriers each cell belongs to one worker, or all
- * read it, or a lock guards it. Under a lock workers only add to it, so that their order does not matter. A worker may
- * pass a cell on to another worker, by a flag and a lock. So no program has a race, and none has two outcomes. In the
- * end all workers read all cells. Cells of different owners lie side by side, on several pages.
+ * while the program is made: that run is the oracle. Between two barriers each cell belongs to one worker, or all read
+ * it, or a lock guards it. Under a lock workers only add to it, so that their order does not matter. A worker may pass
+ * a cell on to another worker, by a flag of the task, or by a flag in memory and a lock. So no program has a race, and
+ * none has two outcomes. In the end all workers read all cells. Cells of different owners lie side by side, on several
+ * pages.
  */
 #include <adsm.h>
 
@@ -25,7 +26,8 @@
 #define MAX_WORKERS 16
 #define N_CELLS 28
 #define N_LOCKS 6
-#define N_FLAGS 16			/* of a program */
+#define N_FLAGS 16			/* in memory, of a program */
+#define N_TASK_FLAGS 8			/* of the task; all programs use the same */
 #define MEMORY (512 << 10)
 #define CODE (1 << 20)			/* words */
 #define PRIVATE (-1)
@@ -40,7 +42,7 @@ static struct cell {
 } cells[N_CELLS];
 static struct list lists[MAX_WORKERS];
 static unsigned reads[MAX_WORKERS];	/* what each has read so far */
-static unsigned n_workers, n_flags;
+static unsigned n_workers, n_flags, n_passed;	/* n_passed: flags of the task, since the last barrier */
 static uint64_t seed;
 
 static unsigned any(unsigned n)
@@ -85,6 +87,7 @@ static unsigned random_cell(unsigned worker, bool writes)
 
 static void share_out(void)
 {
+	n_passed = 0;
 	for (unsigned i = 0; i < N_CELLS; i++) {
 		const unsigned kind = any(10);
 
@@ -128,7 +131,17 @@ static void pass_on(unsigned worker, unsigned cell, int flags)
 	const unsigned other = any(n_workers);
 	const int lock = (int)any(N_LOCKS);
 
-	if (n_flags == N_FLAGS || other == worker || cell == N_CELLS)
+	if (other == worker || cell == N_CELLS)
+		return;
+	if (n_passed < N_TASK_FLAGS && any(4)) {
+		/* The worker that has waited clears the flag, and only a barrier later it is used again. */
+		add(worker, RANDOM_SET, (int)n_passed, 0);
+		add(other, RANDOM_WAIT, (int)n_passed, 0);
+		add(other, RANDOM_CLEAR, (int)n_passed++, 0);
+		cells[cell].owner = other;
+		return;
+	}
+	if (n_flags == N_FLAGS)
 		return;
 	add(worker, RANDOM_POST, flags + (int)n_flags, lock);
 	add(other, RANDOM_AWAIT, flags + (int)n_flags, lock);
@@ -241,7 +254,7 @@ static struct {
 static void show(unsigned program)
 {
 	static const char *const words[] = { "end", "read", "write", "copy", "add", "lock", "unlock", "post", "await",
-					     "barrier", "flush", "flush all" };
+					     "set", "wait for", "clear", "barrier", "flush", "flush all" };
 
 	for (unsigned w = 0; w < n_workers; w++)
 		for (const int *at = &device.code[device.starts[program * n_workers + w]]; *at; at += RANDOM_OP)

@@ -18,7 +18,8 @@ enum {
 	RANDOM_COPY,			/* cell, cell it is from */
 	RANDOM_ADD,			/* cell, number; with the cell's lock */
 	RANDOM_LOCK, RANDOM_UNLOCK,	/* lock */
-	RANDOM_POST, RANDOM_AWAIT,	/* flag, lock */
+	RANDOM_POST, RANDOM_AWAIT,	/* flag in memory, lock */
+	RANDOM_SET, RANDOM_WAIT, RANDOM_CLEAR,	/* flag of the task */
 	RANDOM_BARRIER,
 	RANDOM_FLUSH,			/* cell */
 	RANDOM_FLUSH_ALL,

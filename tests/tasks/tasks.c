@@ -6,6 +6,7 @@
  *	waits		workers wait for a lock, and many times at barriers: for record.py
  *	errors		each error is reported with its name and its numbers, and the device runs the next task
  *	crash		a worker crashes in a critical section: the device is lost, and waiting threads get an error
+ *	crash-flag	the same while others wait for a flag
  *	endless		a worker of a task that has failed computes on: the device is lost
  *	stuck		one computes with a lock that the others want, until killed.py kills a node
  *	pages		what only workers with copies of pages can get wrong
@@ -207,6 +208,22 @@ static void errors(void)
 	check_failed_with(RUN("frees", 1, adsmPtr(numbers)), -EINVAL, "worker 0 frees", NULL);
 	check_failed_with(RUN("all_free", 6, adsmPtr(numbers)), -EINVAL, "'all_free'", "frees", NULL);
 	check_alive();
+	/* Flags. Of a task that has failed none stays set, nor of one that has ended. */
+	check_failed_with(RUN("no_flag", 3, VAL(1), VAL(1)), -EDEADLK, "'no_flag'", "worker 0 waits for flag 100",
+			  "worker 2 waits for flag 102", "1 of 3 have ended", NULL);
+	check_failed_with(RUN("no_flag", 2, VAL(1), VAL(0)), -EDEADLK, "worker 0 waits for flag 100",
+			  "worker 1 waits at the barrier", NULL);
+	check_failed_with(RUN("no_flag", 1, VAL(7), VAL(0)), -EDEADLK, "worker 0 waits for flag 100", NULL);
+	check_failed_with(RUN("no_flag", 50, VAL(50), VAL(0)), -EDEADLK, "worker 3 waits for flag 103",
+			  "46 more wait for flags", NULL);
+	check_failed_with(RUN("flag_and_lock", 2, VAL(0)), -EDEADLK, "worker 1 waits for lock 3, which worker 0 holds",
+			  "worker 0 waits for flag 8", NULL);
+	CHECK_OK(RUN("uses_flag", 2, adsmVal(1048575u), VAL(0)));
+	check_failed_with(RUN("uses_flag", 2, adsmVal(1048575u), VAL(1)), -EDEADLK, "flag 1048575", NULL);
+	for (int kind = 0; kind < 3; kind++)
+		check_failed_with(RUN("uses_flag", 1, adsmVal(1u << 20), VAL(kind)), -EINVAL, "flag 1048576",
+				  "1048575", NULL);
+	check_alive();
 	/* Errors of calls that are not waited for in between are reported once. */
 	for (int i = 0; i < 3; i++)
 		CHECK_OK(adsmCall(kernel("locks_twice"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), VAL(0)));
@@ -220,7 +237,14 @@ static void crash(const char *has)
 	const bool in_section = !strcmp(has, "crash");
 	/* Outside of all objects, which nodes of a cluster do not see: then of all memory. */
 	const unsigned long where = in_section || on_nodes ? 1ul << 44 : 2ul << 20;
-	int error = RUN("crashes", 6, adsmPtr(numbers), adsmVal(where), VAL(5), VAL(in_section));
+	int error;
+
+	if (!strcmp(has, "crash-flag")) {
+		check_failed_with(RUN("flag_of_one", 6, adsmPtr(numbers), adsmVal(1ul << 44), VAL(4)), -ENODEV,
+				  "'flag_of_one'", "SIGSEGV", "worker 4", NULL);
+		return;
+	}
+	error = RUN("crashes", 6, adsmPtr(numbers), adsmVal(where), VAL(5), VAL(in_section));
 
 	check_failed_with(error, -ENODEV, "'crashes'", "SIGSEGV", "worker 5", NULL);
 	CHECK(where > 2ul << 20 ||
@@ -325,7 +349,7 @@ int main(int argc, char **argv)
 		waits();
 	else if (!strcmp(what, "errors"))
 		errors();
-	else if (!strcmp(what, "crash") || !strcmp(what, "crash-outside"))
+	else if (!strncmp(what, "crash", 5))
 		crash(what);
 	else if (!strcmp(what, "endless"))
 		endless();

@@ -241,6 +241,8 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 		[ADSM_CLUSTER_LOCK_WAITS] = of_tasks[ADSM_TASK_LOCK_WAITS],
 		[ADSM_CLUSTER_LOCKS_GLOBAL] = hcrc->global_locks,
 		[ADSM_CLUSTER_BARRIERS] = task->n_barriers,
+		[ADSM_CLUSTER_FLAGS] = of_tasks[ADSM_TASK_FLAGS],
+		[ADSM_CLUSTER_FLAG_WAITS] = of_tasks[ADSM_TASK_FLAG_WAITS],
 #define VALUE(upper, name) [ADSM_CLUSTER_##upper] = task->workers.copies.name,
 		ADSM_COPIES_COUNTS(VALUE)
 #undef VALUE
@@ -253,6 +255,7 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 		[ADSM_CLUSTER_NODE_MESSAGES] = hcrc->messages,
 		[ADSM_CLUSTER_LOCK_WAIT_NS] = of_tasks[ADSM_TASK_LOCK_WAIT_NS],
 		[ADSM_CLUSTER_BARRIER_WAIT_NS] = of_tasks[ADSM_TASK_BARRIER_WAIT_NS],
+		[ADSM_CLUSTER_FLAG_WAIT_NS] = of_tasks[ADSM_TASK_FLAG_WAIT_NS],
 		[ADSM_CLUSTER_VIRTUAL_NS] = task->virtual_ns,
 	};
 

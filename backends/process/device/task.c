@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "crash.h"
 #include "task_crew.h"
+#include "task_flag.h"
 #include "task_lock.h"
 
 #include <errno.h>
@@ -97,6 +98,9 @@ static const struct adsm_task_calls calls = {
 	.flush = flush,
 	.alloc = allocate,
 	.free = give_back,
+	.set_flag = adsm_task_set_flag,
+	.await_flag = adsm_task_await_flag,
+	.clear_flag = adsm_task_clear_flag,
 };
 
 static void describe_place(char *ret_text, size_t size)
@@ -204,7 +208,8 @@ static void begin(uint32_t n)
 	task->n_barriers = 0;
 	atomic_store(&task->failed, 0);
 	atomic_store(&task->n_ended, 0);
-	atomic_store(&task->n_in_locks, 0);
+	atomic_store(&task->n_waiting, 0);
+	task->flags += ADSM_TASK_FLAG_STATES;
 	atomic_store(&task->left, n);
 	task->running = task->launch->waits ? adsm_pool_running : NULL;
 	adsm_task_start();

@@ -95,6 +95,22 @@ bool adsm_task_spins(uint64_t *until)
 	return now < *until;
 }
 
+void adsm_task_sleep(struct adsm_task_thread *self, pthread_mutex_t *mutex)
+{
+	uint32_t why;
+
+	atomic_store(&self->wake, 0);
+	if (atomic_load(&adsm_task.failed))
+		atomic_store(&self->wake, ADSM_TASK_LEAVE);
+	if (adsm_task_stop(self))
+		adsm_task_all_stopped();
+	pthread_mutex_unlock(mutex);
+	while (!(why = atomic_load(&self->wake)))
+		adsm_os_wait(&self->wake, 0, 0, false);
+	if (why & ADSM_TASK_LEAVE)
+		adsm_task_leave(self);
+}
+
 /* ---- records of waits */
 
 uint64_t adsm_task_since(void)
@@ -114,8 +130,9 @@ void adsm_task_waited(struct adsm_task_thread *self, uint64_t since, uint32_t wh
 	i = atomic_fetch_add_explicit(&record->n_waits, 1, memory_order_relaxed);
 	if (i < ADSM_TASK_WAITS)
 		record->waits[i] = (struct adsm_task_wait){ { since, ns }, self->base.index, what };
-	self->counts[what == ADSM_TASK_AT_BARRIER ? ADSM_TASK_BARRIER_WAIT_NS : ADSM_TASK_LOCK_WAIT_NS] += ns;
-	if (what != ADSM_TASK_AT_BARRIER)
+	self->counts[what == ADSM_TASK_AT_BARRIER ? ADSM_TASK_BARRIER_WAIT_NS :
+		     what & ADSM_TASK_FLAG ? ADSM_TASK_FLAG_WAIT_NS : ADSM_TASK_LOCK_WAIT_NS] += ns;
+	if (what != ADSM_TASK_AT_BARRIER && !(what & ADSM_TASK_FLAG))
 		adsm_task_hot_add(self->hot, (struct adsm_task_hot){ ns, what & ~(uint32_t)ADSM_TASK_HANDED, 1 });
 }
 
@@ -189,10 +206,13 @@ void adsm_task_describe_deadlock(uint32_t n, struct adsm_task_state (*its_state_
 				 char ret_text[ADSM_PROCESS_TEXT])
 {
 	char text[ADSM_PROCESS_TEXT];
-	uint32_t i = 0;
+	uint32_t i = 0, what = ADSM_TASK_RUNS;
 
-	while (i < n && its_state_of(i).waits_for >= ADSM_TASK_LOCKS_MAX)
-		i++;
+	for (; i < n; i++) {
+		what = its_state_of(i).waits_for;
+		if (what < ADSM_TASK_LOCKS_MAX || what & ADSM_TASK_FLAG)
+			break;
+	}
 	(i < n ? adsm_task_describe_stopped : adsm_task_describe_barrier)(n, its_state_of, text);
 	adsm_format(ret_text, ADSM_PROCESS_TEXT, "deadlock: %s", text);
 }
@@ -222,7 +242,7 @@ void adsm_task_all_stopped(void)
 
 	if (n_ended == task->n || atomic_load(&task->failed))
 		return;
-	if (atomic_load(&task->n_in_locks) || n_ended) {
+	if (atomic_load(&task->n_waiting) || n_ended) {
 		fail_deadlock();
 	} else {
 		task->n_barriers++;

@@ -6,6 +6,7 @@
 #include "pool.h"
 #include "task_text.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 
 #define ADSM_TASK_OWNER 0xfffu		/* in a lock's word: the id of the worker that holds it; 0: none */
@@ -20,7 +21,7 @@ struct adsm_task_thread {		/* a worker and its thread, which later tasks use aga
 	uint32_t number;		/* for messages: its index among the workers of all processes */
 	uint64_t counts[ADSM_TASK_N_COUNTS], n_unlocks;	/* of this worker in this task */
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
-	struct adsm_task_thread *next;	/* in the queue of a lock, under its mutex */
+	struct adsm_task_thread *next;	/* in the queue of a lock or a flag, under its mutex */
 	_Atomic uint32_t waits_for;
 	const _Atomic uint32_t *_Atomic lock_word;	/* of the lock that it waits for */
 	_Alignas(64) _Atomic uint32_t wake;	/* futex; ADSM_TASK_TRY and so on */
@@ -36,11 +37,12 @@ struct adsm_task {			/* the running task */
 	int status;
 	char *text;
 	uint64_t n_barriers;
+	uint64_t flags;			/* the word of a flag that is clear; other in each task */
 	_Alignas(64) _Atomic uint32_t failed;
 	_Alignas(64) _Atomic uint32_t barrier;	/* futex: number of barriers that were passed */
 	_Atomic uint32_t sleepers;	/* workers that sleep at the barrier */
 	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not done, ADSM_TASK_FAILED */
-	_Atomic uint32_t n_ended, n_in_locks;
+	_Atomic uint32_t n_ended, n_waiting;	/* n_waiting: for locks or flags */
 	_Atomic uint32_t *running;	/* number of workers that have not stopped; NULL: no process reads it */
 	void (*_Atomic wake_others)(void);	/* wakes workers that wait for something outside; may be NULL */
 };
@@ -57,6 +59,7 @@ _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const
 	__attribute__((format(printf, 3, 4)));
 /* Messages about errors of workers, the same on all devices. */
 #define ADSM_TASK_NO_LOCK "uses lock %u: the largest lock number is %u"
+#define ADSM_TASK_NO_FLAG "uses flag %u: the largest flag number is %u"
 #define ADSM_TASK_HAS_LOCK "takes lock %u, which it already holds"
 #define ADSM_TASK_KEEPS_LOCK "has ended without releasing lock %u%s"
 #define ADSM_TASK_AND_MORE " and others"
@@ -76,6 +79,8 @@ _Noreturn void adsm_task_leave(struct adsm_task_thread *self);
  * after this. So no worker runs only if no worker can be woken any more. The last worker that stops gets true. */
 bool adsm_task_stop(struct adsm_task_thread *self);
 void adsm_task_go(struct adsm_task_thread *other);
+/* Stop, release the mutex, and sleep until another worker has called adsm_task_go() and set ADSM_TASK_TRY. */
+void adsm_task_sleep(struct adsm_task_thread *self, pthread_mutex_t *mutex);
 /* Call this after adsm_task_stop() has returned true: all workers pass the barrier, or the task fails or is over. */
 void adsm_task_all_stopped(void);
 /* Should the worker stay awake any longer? *@until is 0 before the first call. */

@@ -121,23 +121,6 @@ static bool join(struct lock *lock, struct adsm_task_thread *self)
 
 /* ---- taking a lock */
 
-/* Sleep until it is this worker's turn to try. Releases the mutex. */
-static void sleep_in(struct lock *lock, struct adsm_task_thread *self)
-{
-	uint32_t why;
-
-	atomic_store(&self->wake, 0);
-	if (atomic_load(&adsm_task.failed))
-		atomic_store(&self->wake, ADSM_TASK_LEAVE);
-	if (adsm_task_stop(self))
-		adsm_task_all_stopped();
-	pthread_mutex_unlock(&lock->mutex);
-	while (!(why = atomic_load(&self->wake)))
-		adsm_os_wait(&self->wake, 0, 0, false);
-	if (why & ADSM_TASK_LEAVE)
-		adsm_task_leave(self);
-}
-
 /* The worker is first in the queue and awake: try to take the lock. Returns false, with the mutex held, if others hold
  * the lock: the worker is to sleep again. */
 static bool come(struct lock *lock, struct adsm_task_thread *self)
@@ -178,12 +161,13 @@ static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t 
 
 	atomic_store(&self->lock_word, &lock->word);
 	atomic_store(&self->waits_for, id);
-	atomic_fetch_add(&adsm_task.n_in_locks, 1);
+	atomic_fetch_add(&adsm_task.n_waiting, 1);
 	self->counts[ADSM_TASK_LOCK_WAITS]++;
 	do {
-		sleep_in(lock, self);
+		/* Until it is this worker's turn to try. */
+		adsm_task_sleep(self, &lock->mutex);
 	} while (!come(lock, self));
-	atomic_fetch_sub(&adsm_task.n_in_locks, 1);
+	atomic_fetch_sub(&adsm_task.n_waiting, 1);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
 	adsm_task_waited(self, since, self->counts[ADSM_TASK_HANDOVERS] > handovers ? id | ADSM_TASK_HANDED : id);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define TOLD 4				/* maximum number of waits for locks that the text lists */
+#define TOLD 4				/* maximum number of waits for locks, and for flags, that the text lists */
 
 /* Count the workers that are in this state, and find the first one. */
 static uint32_t count_waiting(uint32_t n, struct adsm_task_state (*state_of)(uint32_t worker), uint32_t what,
@@ -19,6 +19,26 @@ static uint32_t count_waiting(uint32_t n, struct adsm_task_state (*state_of)(uin
 		}
 	}
 	return n_found;
+}
+
+/* Append to the text, which has @n characters, the workers that wait for flags. Returns the number of characters. */
+static int describe_flags(uint32_t n_workers, struct adsm_task_state (*state_of)(uint32_t worker), char *text, int n)
+{
+	uint32_t n_flags = 0;
+	const int before = n;
+
+	for (uint32_t i = 0; i < n_workers; i++) {
+		const uint32_t what = state_of(i).waits_for;
+
+		if (!(what & ADSM_TASK_FLAG))
+			continue;
+		if (n_flags++ < TOLD)
+			n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u waits for flag %u",
+				      n ? ", " : "", i, what & (ADSM_TASK_FLAGS_MAX - 1));
+	}
+	if (n_flags > TOLD)
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, ", %u more wait for flags", n_flags - TOLD);
+	return n - before;
 }
 
 void adsm_task_describe_stopped(uint32_t n_workers, struct adsm_task_state (*state_of)(uint32_t worker),
@@ -44,6 +64,7 @@ void adsm_task_describe_stopped(uint32_t n_workers, struct adsm_task_state (*sta
 	if (n_locks > told)
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u more wait for locks", n ? ", " : "",
 			      n_locks - told);
+	n += describe_flags(n_workers, state_of, text, n);
 	n_found = count_waiting(n_workers, state_of, ADSM_TASK_AT_BARRIER, &first);
 	if (n_found)
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u%s at the barrier", n ? ", " : "",

@@ -11,6 +11,7 @@
 #include "crc_copies.h"
 #include "process/device/handler.h"
 #include "process/device/task_crew.h"
+#include "process/device/task_flag.h"
 #include "process/device/task_lock.h"
 #include "store/image.h"
 
@@ -103,6 +104,18 @@ static void barrier(struct adsm_task_worker *worker)
 	adsm_copies_acquire(pages_of(worker));
 }
 
+static void set_flag(struct adsm_task_worker *worker, uint32_t id)
+{
+	adsm_copies_release(pages_of(worker));
+	adsm_task_set_flag(worker, id);
+}
+
+static void await_flag(struct adsm_task_worker *worker, uint32_t id)
+{
+	adsm_task_await_flag(worker, id);
+	adsm_copies_acquire(pages_of(worker));
+}
+
 static void flush(struct adsm_task_worker *worker, const volatile void *p)
 {
 	adsm_copies_flush(pages_of(worker), (uint64_t)(uintptr_t)p, p ? 1 : 0);
@@ -167,6 +180,9 @@ static const struct adsm_task_calls calls = {
 	.flush = flush,
 	.alloc = allocate,
 	.free = give_back,
+	.set_flag = set_flag,
+	.await_flag = await_flag,
+	.clear_flag = adsm_task_clear_flag,
 };
 
 static const struct adsm_task_ops ops = { .calls = &calls, .run = run };
@@ -233,6 +249,9 @@ static void add_costs(const struct adsm_process_slot *slot, const struct adsm_po
 	add_count(ADSM_SCRATCHPAD_LOCK_WAITS, counts[ADSM_TASK_LOCK_WAITS]);
 	add_count(ADSM_SCRATCHPAD_HANDOVERS, counts[ADSM_TASK_HANDOVERS]);
 	add_count(ADSM_SCRATCHPAD_BARRIERS, counts[ADSM_TASK_BARRIERS]);
+	add_count(ADSM_SCRATCHPAD_FLAGS, counts[ADSM_TASK_FLAGS]);
+	add_count(ADSM_SCRATCHPAD_FLAG_WAITS, counts[ADSM_TASK_FLAG_WAITS]);
+	add_count(ADSM_SCRATCHPAD_FLAG_WAIT_NS, counts[ADSM_TASK_FLAG_WAIT_NS]);
 	add_count(ADSM_SCRATCHPAD_LOCK_WAIT_NS, counts[ADSM_TASK_LOCK_WAIT_NS]);
 	add_count(ADSM_SCRATCHPAD_BARRIER_WAIT_NS, counts[ADSM_TASK_BARRIER_WAIT_NS]);
 	add_sharing(slot, launch, &copies);

@@ -132,7 +132,7 @@ static void begin_pages(void)
 	const uint32_t n = n_all_pages(), n_workers = task.begin.n_workers;
 	struct adsm_hcrc_config config = {
 		.n_pages = n, .page_size = task.words->task.page, .n_open = task.cache,
-		.n_locks = ADSM_NODE_HEAP_LOCK + 1, .locality = task.words->locality,
+		.n_locks = ADSM_NODE_HEAP_LOCK + 1, .n_flags = ADSM_TASK_FLAGS_MAX, .locality = task.words->locality,
 		.locks_stay = !task.words->options.paper,
 		.n_frames = task.words->n_frames ? task.words->n_frames : n + n_workers,
 		.fill = adsm_comm.rank ? NULL : fill,

@@ -189,6 +189,45 @@ static void barrier(struct adsm_task_worker *base)
 	take_notices(worker);
 }
 
+/* Returns whether the worker has slept. */
+static bool use_flag(struct worker *worker, uint8_t kind, uint32_t id)
+{
+	bool slept = false;
+
+	if (id >= ADSM_TASK_FLAGS_MAX)
+		adsm_task_fail_by(worker->thread, -EINVAL, ADSM_TASK_NO_FLAG, id, ADSM_TASK_FLAGS_MAX - 1);
+	check(worker, adsm_hcrc_node_flag(index_of(worker), kind, id, &slept));
+	return slept;
+}
+
+static void set_flag(struct adsm_task_worker *base, uint32_t id)
+{
+	adsm_copies_release(pages_of(worker_of(base)));
+	use_flag(worker_of(base), ADSM_HCRC_FLAG_SET, id);
+}
+
+static void clear_flag(struct adsm_task_worker *base, uint32_t id)
+{
+	use_flag(worker_of(base), ADSM_HCRC_FLAG_CLEAR, id);
+}
+
+static void await_flag(struct adsm_task_worker *base, uint32_t id)
+{
+	struct worker *worker = worker_of(base);
+	const uint64_t since = adsm_task_since();
+	bool slept;
+
+	worker->waits_for = id | ADSM_TASK_FLAG;
+	slept = use_flag(worker, ADSM_HCRC_FLAG_AWAIT, id);
+	worker->waits_for = ADSM_TASK_RUNS;
+	worker->thread->counts[ADSM_TASK_FLAGS]++;
+	if (slept) {
+		worker->thread->counts[ADSM_TASK_FLAG_WAITS]++;
+		adsm_task_waited(worker->thread, since, id | ADSM_TASK_FLAG);
+	}
+	take_notices(worker);
+}
+
 static void flush(struct adsm_task_worker *base, const volatile void *p)
 {
 	adsm_copies_flush(pages_of(worker_of(base)), (uint64_t)(uintptr_t)p, p ? 1 : 0);
@@ -229,6 +268,9 @@ static const struct adsm_task_calls calls = {
 	.flush = flush,
 	.alloc = allocate,
 	.free = give_back,
+	.set_flag = set_flag,
+	.await_flag = await_flag,
+	.clear_flag = clear_flag,
 };
 
 /* ---- a worker's thread */
