@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const struct pt_program *const programs[] = {
-	&pt_blackscholes, &pt_ep, &pt_jacobi, &pt_lu, &pt_md, &pt_raytrace, &pt_water,
+	&pt_blackscholes, &pt_ep, &pt_jacobi, &pt_lu, &pt_md, &pt_pipeline, &pt_radix, &pt_raytrace,
+	&pt_water,
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
@@ -17,7 +18,8 @@ const char ps_name[] = "adsm-tasks";
 
 static const char help[] =
 	"usage: adsm-tasks [options] all|PROGRAM...\n"
-	"Run programs whose workers synchronize by locks and barriers, and compare each with a sequential program.\n"
+	"Run programs whose workers synchronize by locks, flags and barriers, and compare each with a sequential\n"
+	"program.\n"
 	"\n"
 	"  --workers N       number of workers (default: 6)\n"
 	"  --size NAME       small, medium or paper (default: small)\n"

@@ -36,7 +36,8 @@ struct pt_program {
 	int (*run)(struct pt_run *run);	/* 0, or a negative errno of the library's, which has said why */
 };
 
-extern const struct pt_program pt_blackscholes, pt_ep, pt_jacobi, pt_lu, pt_md, pt_raytrace, pt_water;
+extern const struct pt_program pt_blackscholes, pt_ep, pt_jacobi, pt_lu, pt_md, pt_pipeline, pt_radix, pt_raytrace,
+	pt_water;
 
 /* Call a task with all workers, and wait for its end. */
 int pt_call(struct pt_run *run, const char *task, const adsmArg *args, size_t n);

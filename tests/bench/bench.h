@@ -71,6 +71,7 @@ void bench_scratchpad(void);
 void bench_startup(void);
 void bench_store(void);
 void bench_tasks(void);
+void bench_tasks_programs(void);
 void bench_vecadd(void);
 
 #endif

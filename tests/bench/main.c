@@ -43,6 +43,7 @@ static const struct {
 	{ "store", "accesses by the cache of a core with a local store, against plain ones", bench_store },
 	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
 	{ "tasks", "locks and barriers of tasks, against those of POSIX threads", bench_tasks },
+	{ "tasks-programs", "programs of tasks, against the same code with POSIX threads", bench_tasks_programs },
 	{ "vecadd", "a vector addition by block size, against explicit copies", bench_vecadd },
 };
 #define N_BENCHES (sizeof(benches) / sizeof(benches[0]))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""workers.py BUILD OUT [SIZE [NODES…]]: the seven programs of COMIC++ (adsm-tasks) on clusters of nodes with six
-workers each, in virtual time (ADSM_TASK_VIRTUAL): OUT/workers.csv, drawn as the paper's Figure 12 in OUT/workers.svg,
-and a table. The speed-up is that over one worker; the ideal one goes on as from one worker to six on one node."""
+"""workers.py BUILD OUT [SIZE [NODES…]]: the programs of adsm-tasks, or those that PROGRAMS names, on clusters of nodes
+with six workers each, in virtual time (ADSM_TASK_VIRTUAL): OUT/workers.csv, drawn as the paper's Figure 12 in
+OUT/workers.svg, and a table. The speed-up is that over one worker; the ideal one goes on as from one worker to six on
+one node."""
 import csv
 import json
 import os
@@ -15,7 +16,8 @@ BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
 SIZE = sys.argv[3] if len(sys.argv) > 3 else "medium"
 NODES = [int(number) for number in sys.argv[4:]] or [2, 4, 8, 16]
 EACH = 6
-PROGRAMS = ["blackscholes", "ep", "jacobi", "lu", "md", "raytrace", "water"]
+PROGRAMS = os.environ.get("PROGRAMS", "").split() or ["blackscholes", "ep", "jacobi", "lu", "md", "pipeline", "radix",
+                                                     "raytrace", "water"]
 COSTS = ["cell", "modern"]
 REPEAT = int(os.environ.get("REPEAT", "3"))
 
@@ -60,7 +62,7 @@ def draw():
                "Processor time measured, all else by a model (docs/tasks.md)")
     try:
         subprocess.run(["gnuplot", "-d", "-c", os.path.join(HERE, "workers.gp"), os.path.join(OUT, "workers.csv"),
-                        os.path.join(OUT, "workers.svg"), caption], check=True)
+                        os.path.join(OUT, "workers.svg"), caption, " ".join(PROGRAMS)], check=True)
     except FileNotFoundError:
         print("there is no gnuplot (Debian package gnuplot-nox), so nothing was drawn", file=sys.stderr)
 

@@ -20,6 +20,8 @@ BARRIERS = {
     "jacobi": lambda points, iterations: 2 * iterations + 1,
     "lu": lambda rows: 2 * rows // 16 + 4,
     "md": lambda particles, steps: 2 * steps + 1,
+    "pipeline": lambda blocks: 0,
+    "radix": lambda numbers: 2,
     "raytrace": lambda depth, points, samples: 2,
     "water": lambda molecules, steps: 21,
 }
@@ -29,8 +31,18 @@ LOCKS = {
     "jacobi": lambda workers, *size: 0,
     "lu": lambda workers, *size: workers,
     "md": lambda workers, *size: 0,
+    "pipeline": lambda workers, *size: 0,
+    "radix": lambda workers, *size: 0,
     "raytrace": lambda workers, depth, points, samples: (points // 8) ** 2 + workers ** 2,
     "water": None,
+}
+
+
+# Waits for flags. A block waits until it is there and, but for the first two of each worker, until its place is free. A
+# digit's places go up and down the tree of workers.
+FLAGS = {
+    "pipeline": lambda workers, blocks: (workers - 1) * (2 * blocks - 2),
+    "radix": lambda workers, numbers: 2 * 2 * (workers - 1),
 }
 
 
@@ -131,6 +143,8 @@ def main():
                 least, most = (int(word) for word in words[words.index("locks") + 1:][:2])
                 expect(what + f"locks {counters['locks']}, from {least} to {most}",
                        least <= counters["locks"] <= most, True)
+                expect(what + "flags", counters["flags"],
+                       FLAGS[name](workers, *known[name, SIZE]) if name in FLAGS else 0)
                 if LOCKS[name]:
                     expect(what + "locks", counters["locks"], LOCKS[name](workers, *known[name, SIZE]))
                 if NODES:
