@@ -76,7 +76,6 @@ ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *re
  * adsmCall(), whatever the queue. Further limits:
  * - A task runs alone.
  * - Calls of kernels that use services or write-once objects are in the shared queue, whatever the thread's queue.
- * - While adsmCall() waits for calls of other queues, other threads cannot begin calls on the device.
  * - At most 127 calls begin after a call that has not ended.
  *
  * Threads that have not called adsmQueueSet() share one queue.

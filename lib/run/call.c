@@ -11,6 +11,7 @@
 #include "list.h"
 #include "run/caller.h"
 #include "run/coalesced.h"
+#include "run/conflict.h"
 #include "run/explicit.h"
 #include "run/in_driver.h"
 #include "run/io.h"
@@ -26,6 +27,7 @@
 
 struct call {
 	struct adsm_bound bound;
+	struct adsm_conflict conflict;
 	unsigned lane;
 	const void *where;		/* the caller's code address */
 	bool coalesce;			/* the call may be one with others of its queue: coalesced.h */
@@ -211,12 +213,6 @@ static bool may_coalesce(const struct call *call)
 		adsm_calls_ended(home, pending->own_seq);
 }
 
-/* An unnamed call may use any object, and a task needs the processors for its workers. */
-static bool runs_alone(const struct call *call)
-{
-	return !call->bound.named || (adsm_bound_is_own(&call->bound) && call->bound.kernel->info->task);
-}
-
 /*
  * The call has begun. If its end is never known (no event), only the states of its objects change. If it coalesces, it
  * also stands for commands that follow. Lock held.
@@ -240,7 +236,7 @@ static void note_call(struct call *call, struct adsm_device_event event, bool co
 		pending->once_seq = seq;
 	pending->lane_seq[call->lane] = seq;
 	pending->lanes |= 1u << call->lane;
-	if (runs_alone(call))
+	if (adsm_runs_alone(&call->bound))
 		pending->alone_seq = seq;
 	adsm_release_take(&call->bound, call->lane, seq);
 	if (coalesces)
@@ -287,62 +283,11 @@ static bool coalesced_too_long(struct adsm_home *home, unsigned max)
 	return is;
 }
 
-/* Is a call running, in another lane than @lane? */
-static bool runs_beside(struct adsm_home *home, unsigned lane, uint64_t seq)
-{
-	return !adsm_call_ended(home, seq) && adsm_pending_call(home, seq)->lane != lane;
-}
-
-/* A call that must end before this one begins, and that runs in another lane; 0: there is none. Lock held. */
-static uint64_t find_other(const struct call *call)
-{
-	struct adsm_home *home = call->bound.home;
-	const struct adsm_pending *pending = adsm_pending_of(home);
-
-	/* In the same lane the device keeps the order. */
-	if (!(pending->lanes & ~(1u << call->lane)))
-		return 0;
-	if (runs_beside(home, call->lane, pending->alone_seq))
-		return pending->alone_seq;
-	for (unsigned i = 0; i < home->n_lanes && runs_alone(call); i++)
-		if (runs_beside(home, call->lane, pending->lane_seq[i]))
-			return pending->lane_seq[i];
-	for (size_t u = 0; u < call->bound.n_uses; u++) {
-		const struct adsm_object *object = call->bound.uses[u].object;
-
-		if (adsm_use_is_gone(&call->bound.uses[u]))
-			continue;
-		if (runs_beside(home, call->lane, object->write_seq))
-			return object->write_seq;
-		if (adsm_bound_access(&call->bound, u) == ADSM_ACCESS_IN)
-			continue;
-		for (unsigned i = 0; i < home->n_lanes; i++)
-			if (runs_beside(home, call->lane, object->use_seq[i]))
-				return object->use_seq[i];
-	}
-	return 0;
-}
-
 /*
- * Wait for calls of other lanes that use an object which this call may write, or that may write an object which this
- * call uses. No other call begins meanwhile. Lock held, and given back during waits.
+ * Only one call of a device at a time is in this function. This gives the order of calls. If the call must wait for a
+ * conflict, nothing has changed.
  */
-static int wait_for_others(const struct call *call, struct adsm_sigset *old)
-{
-	struct adsm_home *home = call->bound.home;
-	uint64_t seq;
-	int error = 0;
-
-	while (!error && (seq = find_other(call))) {
-		adsm_home_unlock(home, old);
-		error = adsm_wait_call(home, seq);
-		adsm_home_lock(home, old);
-	}
-	return error;
-}
-
-/* Only one call of a device at a time is in this function. This gives the order of calls. */
-static int enter_call(struct call *call)
+static int enter_call(struct call *call, bool *ret_waits)
 {
 	struct adsm_home *home = call->bound.home;
 	const struct adsm_backend *backend = home->device->backend;
@@ -369,8 +314,11 @@ static int enter_call(struct call *call)
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	error = adsm_bind_resident(&call->bound, &old);
-	if (!error)
-		error = wait_for_others(call, &old);
+	*ret_waits = !error && adsm_conflict_find(&call->conflict);
+	if (*ret_waits) {
+		adsm_home_unlock(home, &old);
+		return 0;
+	}
 	if (!error)
 		error = adsm_release(&call->bound, &old);
 	if (!error)
@@ -403,15 +351,23 @@ static int enter_in_turn(struct call *call)
 	void (*finish_detached)(void) = atomic_load(&adsm_io_finish_detached);
 	const char *name = name_of(call);
 	uint64_t start = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0, seq;
+	bool waits;
 	int error;
 
 	adsm_because(ADSM_WHY_CALL, call->where, name);
 	if (finish_detached)
 		finish_detached();
-	adsm_mutex_lock(&call->bound.home->call_mutex);
-	error = enter_call(call);
-	seq = call->bound.home->last_seq;
-	adsm_mutex_unlock(&call->bound.home->call_mutex);
+	adsm_conflict_init(&call->conflict, &call->bound, call->lane);
+	do {
+		adsm_mutex_lock(&call->bound.home->call_mutex);
+		waits = false;
+		error = enter_call(call, &waits);
+		seq = call->bound.home->last_seq;
+		adsm_mutex_unlock(&call->bound.home->call_mutex);
+		if (waits)	/* without the mutex: other calls begin meanwhile */
+			error = adsm_conflict_wait(&call->conflict);
+	} while (waits && !error);
+	adsm_conflict_end(&call->conflict);
 	if (!error)
 		adsm_note_call(call->bound.home->index, name, seq, start);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");

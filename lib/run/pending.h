@@ -9,6 +9,7 @@
 #define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
 struct adsm_caller;
+struct adsm_conflict;
 
 struct adsm_call {			/* a call that was launched and is not known to have ended */
 	uint64_t seq;
@@ -45,6 +46,7 @@ struct adsm_pending {
 	uint64_t lane_seq[ADSM_LANES_MAX];	/* the last call of each lane */
 	unsigned lanes;			/* the lanes that have had a call, by bits */
 	struct adsm_coalesced coalesced;
+	struct adsm_conflict *waiting;	/* calls that wait for conflicts, in the order of their coming: conflict.h */
 	uint64_t alone_seq;		/* the last call that runs alone: an unnamed one, or a task */
 	uint64_t own_seq;		/* the last call of a kernel that the library launched */
 	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */

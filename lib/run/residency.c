@@ -307,6 +307,8 @@ int adsm_bind_resident(struct adsm_bound *bound, struct adsm_sigset *old)
 {
 	int result;
 
+	if (bound->n_uses)
+		unbind(bound);	/* the call has waited since */
 	do {
 		result = adsm_bind_objects(bound);
 		if (!result && bound->home->residents.n_absent)

@@ -191,6 +191,16 @@ bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_
 	return adsm_calls_ended(home, seq);
 }
 
+void adsm_wait_tick(struct adsm_home *home, uint32_t tick)
+{
+	const uint64_t start = adsm_os_now_ns();
+
+	atomic_fetch_add(&home->n_waiting, 1);
+	adsm_os_wait(&home->tick, tick, 0, false);
+	atomic_fetch_sub(&home->n_waiting, 1);
+	adsm_note_wait(home->index, start);
+}
+
 int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event, int *ret_status)
 {
 	int error;

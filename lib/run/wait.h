@@ -16,6 +16,8 @@ int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq);
 int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend. Returns true if the calls have ended. */
 bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
+/* Sleep until something of the home has changed since its tick was @tick, or a signal handler has run. */
+void adsm_wait_tick(struct adsm_home *home, uint32_t tick);
 /* Wait for an event of a device, also while signal handlers run. */
 int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event, int *ret_status);
 /* Wait until all calls of a device have ended that have begun by now; of every device, before a module is unloaded. */

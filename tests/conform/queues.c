@@ -329,6 +329,64 @@ static void overlap(void)
 	CHECK_EQ(c[8], 13);
 }
 
+/* A thread that makes one call, of a kernel copy or increment. */
+struct maker {
+	pthread_t thread;
+	adsmQueue *queue;
+	unsigned *from, *to;		/* from NULL: increment @to */
+	_Atomic pid_t id;		/* 0: it has not come to its call */
+	int result;
+};
+
+static void *make_call(void *arg)
+{
+	struct maker *maker = arg;
+
+	CHECK_OK(adsmQueueSet(maker->queue));
+	maker->id = gettid();
+	maker->result = maker->from ?
+		adsmCall(kernel("copy"), blocks(N), lanes(), adsmPtr(maker->from), adsmPtr(maker->to), adsmVal(N)) :
+		adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(maker->to), adsmVal(N));
+	return NULL;
+}
+
+static void start_maker(struct maker *maker)
+{
+	CHECK(!pthread_create(&maker->thread, NULL, make_call, maker));
+	while (!maker->id || !asleep(maker->id))
+		;
+}
+
+/*
+ * A call that waits for a conflict does not stop calls that conflict with nothing. A call that conflicts with it comes
+ * after it, although no call that runs conflicts.
+ */
+static void waiting(void)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0), *c = words(N, 0), *in = words(N, 5);
+	struct maker writer = { .to = in }, reader = { .from = in, .to = c };
+	adsmQueue *other;
+
+	two_queues(&writer.queue, &other);
+	kernel("copy");
+	CHECK_OK(adsmQueueSet(other));
+	CALL("late_copy", N, adsmVal(1ul << 40), adsmPtr(in), adsmPtr(a), adsmVal(N));
+	start_maker(&writer);
+	reader.queue = queue();
+	start_maker(&reader);
+	CHECK_OK(adsmQueueSet(reader.queue));
+	for (unsigned i = 0; i < 20; i++) {
+		CALL("increment", N, adsmPtr(b), adsmVal(N));
+		CHECK_OK(adsmEventWait(event_of_last()));
+	}
+	CHECK_EQ(b[7], 27);
+	CHECK(!kill(process, SIGKILL));
+	CHECK(!pthread_join(writer.thread, NULL));
+	CHECK(!pthread_join(reader.thread, NULL));
+	CHECK_EQ(writer.result, -ENODEV);
+	CHECK_EQ(reader.result, -ENODEV);
+}
+
 /* A crash ends the calls of all queues. Each of them returns whose crash it was. */
 static void crash(void)
 {
@@ -422,6 +480,7 @@ static const struct conform_case cases[] = {
 	CASE("queue-random", random_calls),
 	CASE("queue-waits", waits),
 	CASE("queue-overlap", overlap),
+	CASE("queue-waiting", waiting),
 	CASE("queue-crash", crash),
 	CASE("queue-refused", refused),
 	CASE("queue-restarted", restarted),
