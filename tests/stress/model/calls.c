@@ -297,6 +297,32 @@ void call_const(void)
 	memset(expected, 0, to.size);
 }
 
+/* Later calls are in another queue. What its calls write is in order with all that the thread does, as before. */
+void change_queue(void)
+{
+	const size_t i = draw(QUEUES + 1);
+	adsmQueue **queue = i < QUEUES ? &me->queues[i] : NULL;
+	adsmEvent event;
+
+	if (queue && *queue && !draw(8)) {
+		CHECK_EQ(adsmQueueDestroy(*queue), 0);
+		*queue = NULL;
+	}
+	if (queue && !*queue)
+		CHECK((*queue = adsmQueueCreate()));
+	note("adsmQueueSet", NULL, (unsigned)i);
+	CHECK_EQ(adsmQueueSet(queue ? *queue : NULL), 0);
+	if (adsmCallEvent(&event) || draw(2))
+		return;
+	note("event", NULL, (unsigned)event.seq);
+	if (draw(2))
+		CHECK_EQ(adsmQueueWait(queue ? *queue : NULL, event), 0);
+	else if (draw(2))
+		REPEAT(adsmEventWait(event));
+	else if (adsmEventQuery(event) != -EBUSY)
+		CHECK_EQ(adsmEventQuery(event), 0);
+}
+
 /* A pointer in data, and what it leads to. */
 void call_through(void)
 {

@@ -4,6 +4,7 @@
 #define MODEL_H
 
 #include <adsm.h>
+#include <adsm_queue.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #define PIECES_MAX 800			/* of a thread */
 #define SIGNAL_PIECES_MAX 64
 #define DEVICE_MAX 2			/* device-only allocations of a thread */
+#define QUEUES 3			/* of a thread */
 #define SPOTS 3				/* most of one vector */
 #define SPOT_MAX 16000			/* so that a vector fits into an empty pipe */
 #define TOTAL_MAX (SPOTS * SPOT_MAX)
@@ -92,6 +94,7 @@ struct worker {
 	struct device_memory device[DEVICE_MAX];
 	adsmModule *module;
 	adsmKernel *kernels[KERNELS];
+	adsmQueue *queues[QUEUES];	/* NULL: not made */
 	int in[CHANNELS], out[CHANNELS];
 	char path[32];			/* of the file */
 	uint64_t late_seed;		/* what it reads while a kernel runs */
@@ -188,6 +191,7 @@ void call_copy(void);
 void call_mix(void);
 void call_const(void);
 void call_through(void);
+void change_queue(void);
 void call_whole(struct object *to, const struct object *from);
 void module_cycle(void);
 void assign(void);
