@@ -42,11 +42,16 @@ static unsigned value_of(size_t object, size_t word)
 	return (unsigned)(object * 0x1000000 + word);
 }
 
-/* All words of p[i] are what the CPU wrote, plus @more. */
-static void expect(size_t i, unsigned more)
+/* All words of p[i] are what the CPU wrote to p[@first], plus @more. */
+static void expect_of(size_t i, size_t first, unsigned more)
 {
 	for (size_t k = 0; k < n_words; k++)
-		CHECK_AT(p[i][k], k, value_of(i, k) + more);
+		CHECK_AT(p[i][k], k, value_of(first, k) + more);
+}
+
+static void expect(size_t i, unsigned more)
+{
+	expect_of(i, i, more);
 }
 
 /* All are allocated before the first is written: so the library knows that not all of them fit. */
@@ -472,11 +477,16 @@ static void prefetched(void)
 	free_all(0, N);
 }
 
-/* The device's process is killed at any moment. What calls had made before, and what the host had, is there. */
+/*
+ * The device's process is killed at any moment, while calls of several queues run. What calls and copies had made
+ * before, and what the host had, is there.
+ */
 static void kill_once(uint64_t state)
 {
 	const size_t when = draw(&state) % 60;
+	adsmQueue *queues[4] = { NULL };
 	unsigned more[N] = { 0 }, pending[N] = { 0 };
+	size_t first[N];
 	int error = 0;
 	pid_t pid;
 
@@ -485,12 +495,27 @@ static void kill_once(uint64_t state)
 	if (!pid)
 		skip("the device is not a process of this machine");
 	make(0, N);
+	for (size_t i = 1; i < 4; i++)
+		CHECK((queues[i] = adsmQueueCreate()));
+	for (size_t i = 0; i < N; i++)
+		first[i] = i;
 	CHECK(kernel("increment"));
 	for (size_t turn = 0; !error && turn < 200; turn++) {
-		const size_t i = draw(&state) % N;
+		const size_t i = draw(&state) % N, from = draw(&state) % N;
 
 		if (turn == when)
 			CHECK_OK(kill(pid, SIGKILL));
+		if (!(draw(&state) % 6) && i != from && !pending[i] && !pending[from]) {
+			pending[i] = 1;
+			error = adsmMemcpy(p[i], p[from], size);
+			if (error)
+				break;
+			pending[i] = 0;
+			first[i] = first[from];
+			more[i] = more[from];
+			continue;
+		}
+		CHECK_OK(adsmQueueSet(queues[draw(&state) % 4]));
 		error = adsmCall(kernel("increment"), blocks(n_words), lanes(), adsmPtr(p[i]),
 				 adsmVal((unsigned)n_words));
 		pending[i] += !error;
@@ -505,7 +530,7 @@ static void kill_once(uint64_t state)
 	CHECK_EQ(error, -ENODEV);
 	for (size_t i = 0; i < N; i++)
 		if (!pending[i])
-			expect(i, more[i]);
+			expect_of(i, first[i], more[i]);
 }
 
 static void kill_often(void (*once)(uint64_t state), uint64_t rounds)
@@ -530,7 +555,7 @@ static void kill_often(void (*once)(uint64_t state), uint64_t rounds)
 
 static void killed(void)
 {
-	kill_often(kill_once, getenv("TEST_FULL") ? 50 : 3);
+	kill_often(kill_once, getenv("TEST_FULL") ? 70 : 3);
 }
 
 /*
