@@ -67,6 +67,7 @@ void bench_once(void);
 void bench_overlap(void);
 void bench_pages(void);
 void bench_parity(void);
+void bench_queues(void);
 void bench_scratchpad(void);
 void bench_startup(void);
 void bench_store(void);

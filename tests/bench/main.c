@@ -39,6 +39,7 @@ static const struct {
 	{ "overlap", "how much of a transfer hides behind the CPU's writes, and of a prefetch", bench_overlap },
 	{ "pages", "pages of a cluster's node, tracked by userfaultfd, against mprotect()", bench_pages },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
+	{ "queues", "two kernels in two queues, against the same work in two threads", bench_queues },
 	{ "scratchpad", "calls between partitions of code, loads of these, commands of kernels", bench_scratchpad },
 	{ "store", "accesses by the cache of a core with a local store, against plain ones", bench_store },
 	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
