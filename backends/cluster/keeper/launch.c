@@ -17,7 +17,7 @@
 struct words {
 	char **list;
 	size_t n;
-	bool failed;
+	int error;			/* why the list is not complete: ENOMEM, EINVAL; 0: it is */
 };
 
 static void put(struct words *words, const char *word)
@@ -29,12 +29,10 @@ static void put(struct words *words, const char *word)
 		list[words->n] = word ? strdup(word) : NULL;
 		list[words->n + 1] = NULL;
 	}
-	if (!list || !word || !list[words->n]) {
-		words->failed = true;
-		errno = ENOMEM;
-	} else {
+	if (!list || !word || !list[words->n])
+		words->error = ENOMEM;
+	else
 		words->n++;
-	}
 }
 
 static void put_all(struct words *words, const char *const *list)
@@ -47,12 +45,10 @@ static void put_all(struct words *words, const char *const *list)
 
 static char **finish(struct words *words)
 {
-	int error = errno;
-
-	if (!words->failed)
+	if (!words->error)
 		return words->list;
 	adsm_cluster_words_free(words->list);
-	errno = error;
+	errno = words->error;
 	return NULL;
 }
 
@@ -67,9 +63,9 @@ char **adsm_cluster_words(const char *text)
 {
 	struct words words = { .list = calloc(1, sizeof(char *)) };
 	char *word = malloc(strlen(text) + 1);
-	bool failed = !word || !words.list;
 
-	while (!failed && *(text += strspn(text, " \t\n"))) {
+	words.error = word && words.list ? 0 : ENOMEM;
+	while (!words.error && *(text += strspn(text, " \t\n"))) {
 		size_t n = 0;
 		char quote = 0;
 
@@ -81,11 +77,9 @@ char **adsm_cluster_words(const char *text)
 		}
 		word[n] = '\0';
 		put(&words, word);
-		failed = words.failed || quote;
 		if (quote)
-			errno = EINVAL;
+			words.error = EINVAL;
 	}
-	words.failed = failed;
 	free(word);
 	return finish(&words);
 }
@@ -128,14 +122,13 @@ static void put_template_word(struct words *words, const char *word, const char 
 		if (*word == 'n' || *word == 'h' || *word == '%') {
 			fputs(*word == 'n' ? n : *word == 'h' ? hosts : "%", out);
 		} else {
-			errno = EINVAL;
-			words->failed = true;
+			words->error = EINVAL;
 			break;
 		}
 	}
 	if (out)
 		fclose(out);
-	if (!words->failed)
+	if (!words->error)
 		put(words, out ? text : NULL);
 	free(text);
 }
@@ -205,26 +198,25 @@ char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launc
 	struct words words = { .list = calloc(1, sizeof(char *)) };
 	char **parts = adsm_cluster_words(launch), n[16], *names;
 	bool is_template = strchr(launch, '%'), has_program = false;
-	int error;
 
+	words.error = parts ? 0 : errno;
 	names = adsm_cluster_hosts_text(hosts, !is_template && launcher != ADSM_CLUSTER_SRUN);
-	words.failed = !words.list || !parts || !names;
+	if (!words.list || !names)
+		words.error = ENOMEM;
 	snprintf(n, sizeof(n), "%u", n_nodes);
-	for (char **part = parts; !words.failed && *part; part++) {
+	for (char **part = parts; !words.error && *part; part++) {
 		has_program |= !strcmp(*part, "%p");
 		if (is_template)
 			put_template_word(&words, *part, n, names, program);
 		else
 			put(&words, *part);
 	}
-	if (!words.failed && !is_template)
+	if (!words.error && !is_template)
 		put_flags(&words, launcher, n, names, adsm_cluster_hosts_here(hosts));
-	if (!words.failed && !has_program)
+	if (!words.error && !has_program)
 		put_all(&words, (const char *const *)program);
-	error = errno;
 	adsm_cluster_words_free(parts);
 	free(names);
-	errno = error;
 	return finish(&words);
 }
 
