@@ -13,15 +13,20 @@
 #include "base/writes_text.h"
 #include "describe.h"
 #include "start/options.h"
+#include "watch.h"
 
 static const char usage[] =
 	"usage: adsm-info [--options-all | --options-markdown | --help | MODULE...]\n"
+	"       adsm-info --watch PID [--interval SECONDS] [--times N]\n"
 	"Show the version of the library, its devices, and its options with their current values.\n"
 	"  --options-all       show only the options, with those for experiments\n"
 	"  --options-markdown  show only the options, as tables in Markdown\n"
-	"  MODULE...           show only the kernels of these modules\n";
+	"  MODULE...           show only the kernels of these modules\n"
+	"  --watch PID         show what the library does in this process: devices, rates, busiest objects\n"
+	"  --interval SECONDS  how often --watch shows it (default: 1)\n"
+	"  --times N           --watch ends after N pictures (default: when the process ends)\n";
 
-static const char *human(uint64_t bytes, char text[32])
+const char *human(uint64_t bytes, char text[32])
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	double value = (double)bytes;
@@ -198,9 +203,41 @@ static bool show_device(int i)
 	return true;
 }
 
+/* A number above 0; else adsm-info ends. */
+static double parse_number(const char *option, const char *text)
+{
+	char *end;
+	const double value = text ? strtod(text, &end) : 0;
+
+	if (text && *text && !*end && value > 0 && value < 1e9)
+		return value;
+	fprintf(stderr, "adsm-info: %s %s: this must be a number above 0\n", option, text ? text : "");
+	exit(2);
+}
+
+static int run_watch(char **argv)
+{
+	double pid = 0, interval = 1, times = 0;
+
+	for (; *argv; argv += 2) {
+		double *value = !strcmp(*argv, "--watch") ? &pid : !strcmp(*argv, "--interval") ? &interval :
+			!strcmp(*argv, "--times") ? &times : NULL;
+
+		if (!value) {
+			fputs(usage, stderr);
+			return 2;
+		}
+		*value = parse_number(argv[0], argv[1]);
+	}
+	return watch((pid_t)pid, interval, (unsigned long)times);
+}
+
 int main(int argc, char **argv)
 {
 	int version = adsmVersion(), n, n_shown = 0;
+
+	if (argc > 1 && !strcmp(argv[1], "--watch"))
+		return run_watch(argv + 1);
 
 	if (argc == 2 && !strcmp(argv[1], "--options-markdown")) {
 		adsm_options_print(stdout, ADSM_OPTIONS_MARKDOWN);
