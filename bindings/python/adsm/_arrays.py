@@ -227,3 +227,32 @@ def held(values: Array, access: str = "inout") -> Iterator[Array]:
     finally:
         if size:
             _library.check(library.adsmUnhold(address, size))
+
+
+@contextlib.contextmanager
+def lent(values: Array, access: str = "inout") -> Iterator[Array]:
+    """Lend an array to other code in the body of a `with`, such as a library that gives memory to a driver. The result
+    is an array of the same bytes at an address without faults. It is valid in the body only.
+
+    access: "in": the other code reads the array. "inout": it reads and writes. "out": it overwrites all of the array.
+
+    No kernel may write the array in the body, and if the other code writes, no kernel may read it. An array that is not
+    on shared memory is the result itself.
+    """
+    if access not in ACCESSES:
+        raise ValueError(f"access must be 'in', 'out' or 'inout', not {access!r}")
+    if access != "in" and not values.flags.writeable:
+        raise ValueError("the array is read-only")
+    address, size = extent(values)
+    if not size or not is_shared(values):
+        yield values
+        return
+    library = _library.get()
+    loan, other = ctypes.c_void_p(), ctypes.c_void_p()
+    _library.check(library.adsmLend(address, size, ACCESSES[access], ctypes.byref(loan), ctypes.byref(other)))
+    try:
+        memory: Any = Memory(other.value or 0, size, None, keep=values, readonly=access == "in")
+        yield np.ndarray(values.shape, dtype=values.dtype, buffer=np.asarray(memory),
+                         offset=address_of(values) - address, strides=values.strides)
+    finally:
+        _library.check(library.adsmLoanEnd(loan, 0 if access == "in" else size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import errno
 import math
 import os
 from typing import Any
@@ -52,15 +53,33 @@ def set_device(index: int) -> None:
 
 
 class Event:
-    """An operation of a device that has been started, such as a copy."""
+    """A call of a kernel (call_event()), or a copy that has been started (DeviceArray)."""
 
     def __init__(self, handle: _library.EventHandle, keep: Any = None) -> None:
         self._handle = handle
         self._keep = keep               # memory that the operation uses
         self._wait = _library.get().adsmEventWait
 
+    def ended(self) -> bool:
+        """Whether the call or the copy has ended. Does not wait. Raises the error of a call or a copy that failed."""
+        code = _library.get().adsmEventQuery(self._handle)
+        if code == -errno.EBUSY:
+            return False
+        self._keep = None
+        _library.check(code)
+        return True
+
+    def times(self) -> tuple[int, int]:
+        """When a call that has ended ran on the device: its start and its end in nanoseconds, on a clock of the device.
+
+        Errors: EBUSY if the call has not ended, ENOTSUP for copies and for devices that do not report times.
+        """
+        start, end = ctypes.c_uint64(), ctypes.c_uint64()
+        _library.check(_library.get().adsmEventTime(self._handle, ctypes.byref(start), ctypes.byref(end)))
+        return start.value, end.value
+
     def wait(self) -> None:
-        """Wait for the end of the operation. Raises its error."""
+        """Wait for the end of the call or the copy. Raises its error. Other threads of Python run meanwhile."""
         code = self._wait(self._handle)
         self._keep = None
         _library.check(code)
@@ -69,6 +88,13 @@ class Event:
         # The memory of a copy must live until its end.
         if getattr(self, "_wait", None) and self._keep is not None:
             self._wait(self._handle)
+
+
+def call_event() -> Event:
+    """The event of this thread's last call. Errors: ENOENT if the thread has made no call."""
+    handle = _library.EventHandle()
+    _library.check(_library.get().adsmCallEvent(ctypes.byref(handle)))
+    return Event(handle)
 
 
 class DeviceArray:
