@@ -28,7 +28,7 @@ static void check(const struct adsm_object *object)
 		return;
 	broken = adsm_blocks_broken(&object->blocks);
 	if (broken)
-		adsm_error("the object at %p: %s", (void *)object->start, broken);
+		adsm_error("%s: %s", ADSM_THE_OBJECT(object), broken);
 	assert(!broken);
 	for (uint32_t b = 0; b < object->blocks.n; b++)
 		assert(!(object->blocks.at[b].flags & ADSM_BLOCK_HOLED) || object->inputs);

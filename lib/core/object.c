@@ -2,6 +2,8 @@
 /* object.c - the object of an address, and the list of open objects of each home. */
 #include "core/object.h"
 
+#include "base/log.h"
+
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address)
 {
 	struct adsm_object *object = adsm_index_find(address);
@@ -35,4 +37,16 @@ void adsm_object_mark_closed(struct adsm_object *object)
 		object->home->open = object->open_next;
 	if (object->open_next)
 		object->open_next->open_prev = object->open_prev;
+}
+
+struct adsm_object_text adsm_object_text(const struct adsm_object *object)
+{
+	struct adsm_object_text text;
+
+	if (*object->name)
+		adsm_format(text.text, sizeof(text.text), "the object '%s' at %p", object->name,
+			    (void *)object->start);
+	else
+		adsm_format(text.text, sizeof(text.text), "the object at %p", (void *)object->start);
+	return text;
 }

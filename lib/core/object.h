@@ -65,6 +65,14 @@ struct adsm_object {
 	struct adsm_record *record;	/* while an observer is active (observe.h); NULL: none */
 };
 
+/* An object in a message: "the object at 0x7e8000000000", or "the object 'name' at 0x7e8000000000". */
+struct adsm_object_text {
+	char text[ADSM_NAME_SIZE + 48];
+};
+
+struct adsm_object_text adsm_object_text(const struct adsm_object *object);
+#define ADSM_THE_OBJECT(object) adsm_object_text(object).text
+
 static inline size_t adsm_block_size(const struct adsm_object *object)
 {
 	return (size_t)1 << object->blocks.shift;

@@ -104,8 +104,8 @@ static void give_up(struct adsm_object *object)
 {
 	struct adsm_paged *pages = object->record->pages;
 
-	adsm_info("no advice on blocks for the object at %p (%zu bytes): the CPU uses too many separate pages of it to "
-		  "watch each of them", (void *)object->start, object->size);
+	adsm_info("no advice on blocks for %s (%zu bytes): the CPU uses too many separate pages of it to "
+		  "watch each of them", ADSM_THE_OBJECT(object), object->size);
 	pages->whole = true;
 	atomic_store(&pages->unseen, true);
 	if (!object->blocks.n_holds)

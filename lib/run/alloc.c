@@ -73,11 +73,11 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 	}
 	home = object->home;
 	if (object->start != (uintptr_t)p)
-		error = adsm_fail(-EINVAL, "%p is inside the object at %p, not its start", p, (void *)object->start);
+		error = adsm_fail(-EINVAL, "%p is inside %s, not its start", p, ADSM_THE_OBJECT(object));
 	else
 		error = check_maker(object, p, maker);
 	if (!error && object->blocks.n_holds)
-		error = adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first", p);
+		error = adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
 	if (error) {
 		adsm_home_unlock(home, &old);
 		return error;

@@ -35,8 +35,7 @@ static int check(const struct adsm_object *object, uint64_t generation, uint32_t
 		return adsm_fail(-EINVAL, "the object was freed meanwhile");
 	for (uint32_t b = first; object->blocks.n_holds && b < end; b++)
 		if (object->blocks.at[b].holds)
-			return adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first",
-					 (void *)object->start);
+			return adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
 	return 0;
 }
 
@@ -66,8 +65,8 @@ static int close_written(struct adsm_object *object, uint32_t first, uint32_t en
 			;
 		error = view != ADSM_PROT_RW ? 0 : adsm_view_set(object, b, n, ADSM_PROT_NONE);
 		if (error)
-			return adsm_fail(error, "the object at %p cannot be closed: the process has no memory "
-					 "mappings left (vm.max_map_count)", (void *)object->start);
+			return adsm_fail(error, "%s cannot be closed: the process has no memory "
+					 "mappings left (vm.max_map_count)", ADSM_THE_OBJECT(object));
 	}
 	return 0;
 }
@@ -82,8 +81,7 @@ static int discard(struct adsm_object *object, uint32_t first, uint32_t end)
 		error = close_written(object, first, end);
 	/* The engine must not report later what was written before. */
 	if (!error && adsm_object_collect(object, &seq) < 0)
-		error = adsm_fail(-EIO, "the engine cannot collect the writes to the object at %p",
-				  (void *)object->start);
+		error = adsm_fail(-EIO, "the engine cannot collect the writes to %s", ADSM_THE_OBJECT(object));
 	if (error)
 		return error;
 	for (uint32_t b = first, n; b < end; b += n ? n : 1) {

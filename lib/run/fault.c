@@ -116,8 +116,8 @@ static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b,
 {
 	if (error == -ENODEV && atomic_load(&object->home->device->lost))
 		why = adsm_home_reason(object->home, error);
-	adsm_error("%s of %p fails: block %u of the object at %p (%zu bytes): %s (error %d)",
-		   fault->write ? "write" : "read", (void *)fault->address, b, (void *)object->start,
+	adsm_error("%s of %p fails: block %u of %s (%zu bytes): %s (error %d)",
+		   fault->write ? "write" : "read", (void *)fault->address, b, ADSM_THE_OBJECT(object),
 		   object->size, why, error);
 	return ADSM_FAULT_LOST;
 }

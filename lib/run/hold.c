@@ -40,13 +40,12 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 		enum adsm_block_event event = access == ADSM_ACCESS_IN ? ADSM_EVENT_READ :
 			access == ADSM_ACCESS_OUT && covered ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE;
 		int error = object->blocks.at[b].holds >= UINT16_MAX - 1 ?
-			adsm_fail(-EBUSY, "block %u of the object at %p has too many holds", b,
-				  (void *)object->start) :
+			adsm_fail(-EBUSY, "block %u of %s has too many holds", b, ADSM_THE_OBJECT(object)) :
 			adsm_blocks_ready(object, b, 1, event, true, old);
 
 		if (!error && adsm_is_paged(object) && adsm_observer->advice_hold(object, b))
-			error = adsm_fail(-ENOMEM, "block %u of the object at %p: the process has no memory mappings "
-					  "left (vm.max_map_count)", b, (void *)object->start);
+			error = adsm_fail(-ENOMEM, "block %u of %s: the process has no memory mappings "
+					  "left (vm.max_map_count)", b, ADSM_THE_OBJECT(object));
 		if (error) {
 			drop_holds(object, first, b);
 			return error;

@@ -142,8 +142,7 @@ static int check_held(const struct adsm_object *object, size_t offset, size_t si
 
 	for (; object->blocks.n_holds && b <= last; b++)
 		if (object->blocks.at[b].holds)
-			return adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first",
-					 (void *)object->start);
+			return adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
 	return 0;
 }
 
@@ -153,8 +152,8 @@ static int check_target(const struct adsm_object *object, const struct adsm_home
 	if (!target)
 		return 0;
 	if (target != object->home)
-		return adsm_fail(-ENOTSUP, "the object at %p is on device %d, and cannot move to device %d",
-				 (void *)object->start, object->home->index, target->index);
+		return adsm_fail(-ENOTSUP, "%s is on device %d, and cannot move to device %d",
+				 ADSM_THE_OBJECT(object), object->home->index, target->index);
 	return check_held(object, offset, size);
 }
 

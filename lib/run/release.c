@@ -33,8 +33,8 @@ static int collect(struct adsm_object *object, struct adsm_sigset *old)
 	if (error > 0)
 		error = home->gate ? adsm_object_close(object) : 0;
 	if (error)
-		return adsm_fail(error, "the engine cannot collect the writes to the object at %p: %s",
-				 (void *)object->start, adsm_error_string(error));
+		return adsm_fail(error, "the engine cannot collect the writes to %s: %s",
+				 ADSM_THE_OBJECT(object), adsm_error_string(error));
 	if (!seq)
 		return 0;
 	adsm_home_unlock(home, old);
@@ -53,7 +53,7 @@ static int release(struct adsm_object *object, unsigned access, struct adsm_sigs
 	int error;
 
 	if (object->blocks.n_holds)
-		return adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first", (void *)object->start);
+		return adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
 	if (object->blocks.n_busy || object->blocks.n_sending) {
 		if (!adsm_send_queued(home))
 			adsm_home_wait(home);
@@ -62,8 +62,8 @@ static int release(struct adsm_object *object, unsigned access, struct adsm_sigs
 	/* The view is closed first. If the system refuses that, nothing has been done yet. */
 	error = access == ADSM_ACCESS_IN ? 0 : adsm_object_close(object);
 	if (error)
-		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
-				 "(vm.max_map_count)", (void *)object->start);
+		return adsm_fail(error, "%s cannot be closed: the process has no memory mappings left "
+				 "(vm.max_map_count)", ADSM_THE_OBJECT(object));
 	error = collect(object, old);
 	if (error)
 		return error;
@@ -71,9 +71,9 @@ static int release(struct adsm_object *object, unsigned access, struct adsm_sigs
 		return 0;
 	error = adsm_object_flush(object);
 	if (error == -EBUSY)
-		return adsm_fail(error, "the object at %p is held: call adsmUnhold() first", (void *)object->start);
+		return adsm_fail(error, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
 	if (error)
-		return adsm_fail(error, "the object at %p could not be sent: %s", (void *)object->start,
+		return adsm_fail(error, "%s could not be sent: %s", ADSM_THE_OBJECT(object),
 				 adsm_error_string(error));
 	return 1;
 }

@@ -159,12 +159,12 @@ static int take_pages(struct adsm_object *object)
 	adsm_unlock(&home->lock);
 	available = adsm_residency_available();
 	if (needed > available)
-		error = adsm_fail(-ENOMEM, "the object at %p should move to the host, because a call needs its device "
-				  "memory: this takes %zu bytes, but the host has %lu available", (void *)object->start,
-				  needed, (unsigned long)available);
+		error = adsm_fail(-ENOMEM, "%s should move to the host, because a call needs its device "
+				  "memory: this takes %zu bytes, but the host has %lu available",
+				  ADSM_THE_OBJECT(object), needed, (unsigned long)available);
 	else if (adsm_os_populate(object->alias, object->span, true))
-		error = adsm_fail(-ENOMEM, "the object at %p should move to the host, because a call needs its device "
-				  "memory: the host has no memory for its %zu bytes", (void *)object->start,
+		error = adsm_fail(-ENOMEM, "%s should move to the host, because a call needs its device "
+				  "memory: the host has no memory for its %zu bytes", ADSM_THE_OBJECT(object),
 				  object->span);
 	adsm_lock(&home->lock);
 	if (!error)
@@ -193,8 +193,8 @@ static int step_away(struct adsm_object *object, struct adsm_sigset *old)
 		}
 		error = adsm_object_collect(object, &seq);
 		if (error < 0)
-			return adsm_fail(error, "the engine cannot collect the writes to the object at %p: %s",
-					 (void *)object->start, adsm_error_string(error));
+			return adsm_fail(error, "the engine cannot collect the writes to %s: %s",
+					 ADSM_THE_OBJECT(object), adsm_error_string(error));
 	}
 	if (seq) {
 		adsm_home_unlock(home, old);
@@ -205,7 +205,7 @@ static int step_away(struct adsm_object *object, struct adsm_sigset *old)
 	if (!adsm_blocks_n_lacking(&object->blocks))
 		return 1;
 	if (adsm_object_lost(object))
-		return adsm_fail(-ENODEV, "the object at %p was lost with its device: %s", (void *)object->start,
+		return adsm_fail(-ENODEV, "%s was lost with its device: %s", ADSM_THE_OBJECT(object),
 				 adsm_home_reason(home, -ENODEV));
 	error = take_pages(object);
 	if (error)
@@ -214,7 +214,7 @@ static int step_away(struct adsm_object *object, struct adsm_sigset *old)
 		b++;
 	error = adsm_blocks_fetch(object, b, n);
 	if (error)
-		return adsm_fail(error, "the object at %p could not be moved to the host: %s", (void *)object->start,
+		return adsm_fail(error, "%s could not be moved to the host: %s", ADSM_THE_OBJECT(object),
 				 adsm_home_reason(home, error));
 	adsm_count(&object->counters, displaced_bytes, adsm_run_size(object, b, n));
 	return 0;

@@ -331,8 +331,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 		if (!object->live || object->freeing || object->generation != generation)
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
-			return adsm_fail(-EACCES, "block %u of the object at %p: the object's protocol refuses the "
-					 "access", b, (void *)object->start);
+			return adsm_fail(-EACCES, "block %u of %s: the object's protocol refuses the "
+					 "access", b, ADSM_THE_OBJECT(object));
 		if (adsm_block_blocked(object, b)) {
 			adsm_home_wait(home);
 			continue;
@@ -347,11 +347,11 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 			return error;
 	}
 	if (adsm_blocks_lack(&object->blocks, b) && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
-		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device: %s", b,
-				 (void *)object->start, adsm_home_reason(home, -ENODEV));
+		return adsm_fail(-ENODEV, "block %u of %s was lost with its device: %s", b,
+				 ADSM_THE_OBJECT(object), adsm_home_reason(home, -ENODEV));
 	error = adsm_blocks_access(object, b, n, event, open);
 	if (error)
-		return adsm_fail(error, "block %u of the object at %p: the transfer failed: %s", b,
-				 (void *)object->start, adsm_home_reason(home, error));
+		return adsm_fail(error, "block %u of %s: the transfer failed: %s", b,
+				 ADSM_THE_OBJECT(object), adsm_home_reason(home, error));
 	return 0;
 }

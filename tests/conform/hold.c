@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -150,6 +151,10 @@ static void busy(void)
 	CHECK_ERROR(adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(p), adsmVal(N)), EBUSY);
 	CHECK_ERROR(adsmCall(kernel("increment_any"), blocks(N), lanes(), adsmPtr(q), adsmVal(N)), EBUSY);
 	CHECK_ERROR(adsmFree(p), EBUSY);
+	/* The message names the object. */
+	CHECK_OK(adsmSetName(p, "the input"));
+	CHECK_ERROR(adsmFree(p), EBUSY);
+	CHECK(strstr(adsmLastError(), "the object 'the input' at 0x") && strstr(adsmLastError(), " is held"));
 	CHECK_ERROR(adsmShutdown(), EBUSY);
 	CALL("increment", N, adsmPtr(q), adsmVal(N));
 	SYNC();
