@@ -181,14 +181,21 @@ def refused():
     """What does not fit even so, each with its sizes; and the program goes on."""
     even_so = r"depth: -28: scratchpad: kernel 'depth' has \d+ bytes of code, but the code buffer has %s " \
         r"\(ADSM_SCRATCHPAD_CODE\), and the kernel's partitions do not fit either: "
-    says(run("shallow", ADSM_SCRATCHPAD_CODE="500"), even_so % 500 + r"the partition stack, tables and victim entry "
-         r"alone need \d+ bytes")
-    says(run("shallow", ADSM_SCRATCHPAD_CODE="8000"), even_so % 8000 + r"the code needs \d+ bytes of the local store, "
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="500"), even_so % 500 + r"the partition stack "
+         r"\(4096 bytes\), tables \(\d+\) and the victim entry \(0\) alone need \d+ bytes")
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="8000"), even_so % 8000 + r"the code needs \d+ bytes of the code buffer, "
          r"but has \d+: \d+ for resident code, and 1 sub-buffer of \d+ for partition \d, the largest")
-    says(run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4"), even_so % 16000,
-         "4 sub-buffers of ")
+    text = run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4")
+    says(text, even_so % 16000, "4 sub-buffers of ",
+         r"The buffer also has the partition stack \(4096 bytes\), tables \(\d+\) and the victim entry \(0\)")
+    # The size that it names is the smallest one.
+    enough = int(re.search(r"(\d+) bytes would be enough for all", text)[1])
+    for code, fits in ((enough, True), (enough - 64, False)):
+        text = run("shallow", ADSM_SCRATCHPAD_CODE=str(code), ADSM_SCRATCHPAD_BUFFERS="4",
+                   ADSM_SCRATCHPAD_PARTITIONS="always")
+        assert ("do not fit" not in text) == fits, (code, text)
     # By itself it has as many as there is room for, to the byte.
-    needs, has = re.search(r"the code needs (\d+) bytes of the local store, but has (\d+): ", run(
+    needs, has = re.search(r"the code needs (\d+) bytes of the code buffer, but has (\d+): ", run(
         "shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="2")).groups()
     least, always = 16000 + int(needs) - int(has), {"ADSM_SCRATCHPAD_PARTITIONS": "always"}
     says(run("shallow", ADSM_SCRATCHPAD_CODE=str(least - 1), ADSM_SCRATCHPAD_BUFFERS="2", **always),

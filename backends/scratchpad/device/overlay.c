@@ -145,6 +145,25 @@ static void note_rooms(struct adsm_overlay *overlay)
 	atomic_fetch_or(&extra()->no_room, ~overlay->rooms);
 }
 
+/* Write what a code buffer has beside the code. */
+static int say_beside(const struct adsm_partition_config *config, char *text, size_t size)
+{
+	const uint64_t stack = adsm_partition_stack(config), victim = adsm_partition_victim_needs(config);
+
+	return adsm_format(text, size, "the partition stack (%lu bytes), tables (%lu) and the victim entry (%lu)",
+			   stack, adsm_partition_beside(config) - stack - victim, victim);
+}
+
+/* No room: add what else is in the code buffer, and how large it would have to be. */
+static void say_room(const struct adsm_partition_config *config, char *text)
+{
+	char beside[160];
+
+	say_beside(config, beside, sizeof(beside));
+	adsm_append(text, ADSM_PROCESS_TEXT, ". The buffer also has %s. %lu bytes would be enough for all", beside,
+		    (uint64_t)(adsm_partition_beside(config) + adsm_partition_needs(config)));
+}
+
 int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct adsm_partition_config config = {
@@ -161,13 +180,16 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 		config.n_buffers /= 2;
 	beside = adsm_partition_beside(&config);
 	if (beside >= code_size) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "the partition stack, tables and victim entry alone need %lu "
-			    "bytes", beside);
+		int n = say_beside(&config, ret_text, ADSM_PROCESS_TEXT);
+
+		adsm_format(ret_text + n, ADSM_PROCESS_TEXT - (size_t)n, " alone need %lu bytes", beside);
 		return -ENOSPC;
 	}
 	config.buffer_size = code_size - beside;
 	overlay->module = module;
 	ret = create_managers(overlay, &config, ret_text);
+	if (ret == -ENOSPC)
+		say_room(&config, ret_text);
 	overlay->ready = !ret;
 	overlay->n_buffers = config.n_buffers;
 	if (!ret)

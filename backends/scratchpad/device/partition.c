@@ -81,12 +81,12 @@ static int place_all(struct adsm_partitions *partitions, const struct adsm_parti
 	const size_t needed = needed_by(config, partitions->slots_size, before);
 
 	if (config->buffer_size && config->buffer_size < needed && !largest)
-		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, but has %zu: put functions "
+		return refuse(text, -ENOSPC, "the code needs %zu bytes of the code buffer, but has %zu: put functions "
 			      "into partitions (ADSM_PARTITION, adsmcc --partition auto)", needed, config->buffer_size);
 	if (config->buffer_size && config->buffer_size < needed)
-		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, but has %zu: %zu for "
+		return refuse(text, -ENOSPC, "the code needs %zu bytes of the code buffer, but has %zu: %zu for "
 			      "resident code, and %u sub-buffer%s of %zu for partition %u, the largest; use fewer "
-			      "sub-buffers, a larger local store, or smaller partitions", needed, config->buffer_size,
+			      "sub-buffers, a larger code buffer, or smaller partitions", needed, config->buffer_size,
 			      before, n, n == 1 ? "" : "s", partitions->slots_size + largest_size, largest);
 	partitions->size = config->buffer_size ? config->buffer_size : needed;
 	partitions->stride = (partitions->size - before) / n & ~(size_t)(ADSM_IMAGE_ALIGN - 1);
@@ -95,15 +95,24 @@ static int place_all(struct adsm_partitions *partitions, const struct adsm_parti
 	return 0;
 }
 
-size_t adsm_partition_beside(const struct adsm_partition_config *config)
+size_t adsm_partition_stack(const struct adsm_partition_config *config)
 {
-	const struct adsm_image *image = config->image;
-	const uint32_t largest = largest_partition(image);
 	const size_t depth = config->depth ? config->depth : ADSM_PARTITION_DEPTH;
 
-	return depth * sizeof(struct adsm_partition_frame) + image->header->n_partitions + 1 +
-		config->n_buffers * sizeof(struct adsm_policy_buffer) +
-		(config->victim && largest ? align(image->partitions[largest].size) : 0);
+	return depth * sizeof(struct adsm_partition_frame);
+}
+
+size_t adsm_partition_victim_needs(const struct adsm_partition_config *config)
+{
+	const uint32_t largest = largest_partition(config->image);
+
+	return config->victim && largest ? align(config->image->partitions[largest].size) : 0;
+}
+
+size_t adsm_partition_beside(const struct adsm_partition_config *config)
+{
+	return adsm_partition_stack(config) + config->image->header->n_partitions + 1 +
+		config->n_buffers * sizeof(struct adsm_policy_buffer) + adsm_partition_victim_needs(config);
 }
 
 static int map_buffer(struct adsm_partitions *partitions, char *text)

@@ -46,6 +46,9 @@ int adsm_partition_create(const struct adsm_partition_config *config, struct ads
 			  char *ret_text);
 /* Bytes of a local store that such a manager needs besides its buffer: partition stack, tables, victim entry. */
 size_t adsm_partition_beside(const struct adsm_partition_config *config);
+/* Of these bytes, those of the partition stack, and of the victim entry. */
+size_t adsm_partition_stack(const struct adsm_partition_config *config);
+size_t adsm_partition_victim_needs(const struct adsm_partition_config *config);
 /* Bytes of the smallest buffer for such a manager. */
 size_t adsm_partition_needs(const struct adsm_partition_config *config);
 /* NULL is valid. None of its code may run. */
