@@ -14,6 +14,7 @@ struct adsm_scratchpad_options {
 	unsigned partitions;		/* ADSM_SCRATCHPAD_PARTITIONS: 1: always */
 	unsigned prefetch;		/* ADSM_SCRATCHPAD_PREFETCH: 1: on */
 	uint64_t memory_size;		/* ADSM_SCRATCHPAD_MEMORY_SIZE: bytes; 0: half of the available memory */
+	const char *notes;		/* ADSM_SCRATCHPAD_NOTES: a file; "": none */
 	/* ADSM_SCRATCHPAD_DEVICE: the device's program; "": the one installed with the library. */
 	const char *device;
 };

@@ -16,12 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_WORDS 14			/* of the program's command line: its name, and numbers */
+#define N_NUMBERS 13
+#define N_WORDS (1 + N_NUMBERS + 1)	/* of the program's command line: its name, numbers, a file */
 
 struct scratchpad_device {
 	struct adsm_process_device process;
 	const char *words[N_WORDS + 1];
-	char numbers[N_WORDS][24];
+	char numbers[N_NUMBERS][24];
 };
 
 static const struct adsm_process_kind kind = {
@@ -54,17 +55,18 @@ static struct adsm_scratchpad_geometry geometry(void)
 static void write_words(struct scratchpad_device *device, const struct adsm_scratchpad_geometry *g)
 {
 	const struct adsm_scratchpad_options *options = &adsm_scratchpad_options;
-	const uint64_t numbers[N_WORDS - 1] = {
+	const uint64_t numbers[N_NUMBERS] = {
 		g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch,
 		options->buffers, options->policy, options->victim, options->partitions,
 		adsm_store_options.page, adsm_store_options.n_pages,
 	};
 
 	device->words[0] = kind.program;
-	for (size_t i = 0; i < N_WORDS - 1; i++) {
+	for (size_t i = 0; i < N_NUMBERS; i++) {
 		adsm_format(device->numbers[i], sizeof(device->numbers[i]), "%lu", (unsigned long)numbers[i]);
 		device->words[i + 1] = device->numbers[i];
 	}
+	device->words[1 + N_NUMBERS] = options->notes;
 }
 
 static void describe(struct scratchpad_device *device, const struct adsm_scratchpad_geometry *g,

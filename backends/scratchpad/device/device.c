@@ -4,11 +4,12 @@
  * are cores, each with a local store (core.h). Device memory is mapped where no pointer of a kernel leads. The range of
  * its addresses stays reserved and inaccessible, so kernels reach it only through the software cache.
  *
- *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES
+ *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES NOTES
  */
 #include "base/os.h"
 #include "launch.h"
 #include "modules.h"
+#include "notes.h"
 #include "overlay.h"
 #include "process/device/crash.h"
 #include "process/device/serve.h"
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
 {
 	static const struct adsm_server server = { start, answer };
 
-	if (argc != 14)
+	if (argc != 15)
 		return 2;
 	geometry = (struct adsm_scratchpad_geometry) {
 		.size = number(argv[1]), .code = number(argv[2]),
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 		.victim = (uint32_t)number(argv[10]), .always = (uint32_t)number(argv[11]),
 	};
 	task = (struct adsm_scratchpad_task){ (uint32_t)number(argv[12]), (uint32_t)number(argv[13]) };
+	adsm_notes_start(argv[14]);
 	prctl(PR_SET_NAME, "adsm-scratchpad");
 	adsm_crash_thread();
 	adsm_crash_start();

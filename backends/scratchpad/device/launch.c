@@ -5,6 +5,7 @@
 
 #include "base/os.h"
 #include "modules.h"
+#include "notes.h"
 #include "process/device/crash.h"
 #include "process/device/handler.h"
 #include "process/device/pool.h"
@@ -110,8 +111,8 @@ static void begin(const struct adsm_pool_launch *launch)
 		mine.index = atomic_fetch_add(&taken, 1);
 		mine.core = &cores[mine.index];
 	}
-	if (overlay && advised)
-		adsm_overlay_record(overlay, mine.index);
+	if (overlay && (advised || adsm_notes_wanted()))
+		adsm_overlay_record(overlay, mine.index, advised);
 	mine.run = adsm_overlay_enter(overlay, mine.index, launch->name);
 	if (!mine.run)
 		mine.run = launch->run;
@@ -267,7 +268,7 @@ static int run_launch(struct adsm_pool_launch *launch, uint64_t i)
 	if (replayed)
 		atomic_fetch_add(&replayed->calls, 1);
 	adsm_pool_run(launch);
-	return 0;
+	return overlay && adsm_notes_wanted() ? adsm_overlay_note(overlay, served->failures[i]) : 0;
 }
 
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,

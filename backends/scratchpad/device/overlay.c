@@ -3,6 +3,7 @@
 #include "overlay.h"
 
 #include "base/log.h"
+#include "notes.h"
 #include "partition.h"
 #include "process/device/code.h"
 #include "process/device/crash.h"
@@ -238,12 +239,14 @@ static uint32_t own_setting(const struct adsm_overlay *overlay)
 	return i;
 }
 
-static struct adsm_policy_log *create_log(const struct adsm_overlay *overlay)
+static struct adsm_policy_log *create_log(const struct adsm_overlay *overlay, bool advised)
 {
 	struct adsm_policy_log *log = adsm_policy_log_create(&overlay->image, ADSM_PARTITION_DEPTH);
 	int ret = log ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < ADSM_SCRATCHPAD_SETTINGS && !ret; i++) {
+	if (!ret && adsm_notes_wanted())
+		ret = adsm_policy_log_count_pairs(log);
+	for (uint32_t i = 0; i < ADSM_SCRATCHPAD_SETTINGS && advised && !ret; i++) {
 		const struct adsm_scratchpad_overlays setting = adsm_scratchpad_setting(i);
 
 		if (overlay->rooms >> i & 1)
@@ -256,12 +259,25 @@ static struct adsm_policy_log *create_log(const struct adsm_overlay *overlay)
 	return NULL;
 }
 
-void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core)
+void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core, bool advised)
 {
 	if (overlay->logs[core])
 		return;
-	overlay->logs[core] = create_log(overlay);
+	overlay->logs[core] = create_log(overlay, advised);
 	adsm_partition_record(overlay->managers[core], overlay->logs[core]);
+}
+
+int adsm_overlay_note(struct adsm_overlay *overlay, char ret_text[ADSM_PROCESS_TEXT])
+{
+	for (unsigned i = 0; i < n_cores; i++) {
+		struct adsm_policy_log *log = overlay->logs[i];
+
+		if (!log)
+			continue;
+		adsm_policy_log_play(log);
+		adsm_notes_add(&overlay->image, log->pairs.n);
+	}
+	return adsm_notes_write(ret_text, ADSM_PROCESS_TEXT);
 }
 
 static void add_loads(struct adsm_scratchpad_loads *loads, uint64_t n, uint64_t bytes)

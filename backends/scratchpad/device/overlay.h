@@ -31,8 +31,12 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core, const char *kernel);
 /* From now on, record when partitions are loaded while it runs on the core; NULL: stop that. */
 void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm_spans *spans);
-/* For advice, before the core enters it: from now on, simulate what other settings would load. */
-void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core);
+/* Before the core enters it: from now on, record calls between partitions. @advised: and simulate, for advice, what
+ * other settings would load. */
+void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core, bool advised);
+/* Add the recorded calls of all cores to the notes (notes.h), and write these. No core runs it. Returns 0, or an error
+ * of the file with a text. */
+int adsm_overlay_note(struct adsm_overlay *overlay, char ret_text[ADSM_PROCESS_TEXT]);
 /* Add what other settings would have loaded since the core entered it to the kernel's record. */
 void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct adsm_scratchpad_replayed *replayed);
 /* The counts since the core entered it. */

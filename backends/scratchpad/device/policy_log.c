@@ -42,9 +42,26 @@ static void come_back(const struct adsm_policy_log *log, struct adsm_policy_othe
 	count(log, other, &load);
 }
 
+static void count_pairs(const struct adsm_policy_log *log, struct adsm_policy_pairs *pairs)
+{
+	for (uint32_t i = 0; i < log->n; i++) {
+		const uint32_t called = log->notes[i];
+
+		if (called) {
+			pairs->n[pairs->current * (log->n_partitions + 1) + called]++;
+			pairs->frames[pairs->n_frames++] = (uint16_t)pairs->current;
+			pairs->current = called;
+		} else {
+			pairs->current = pairs->frames[--pairs->n_frames];
+		}
+	}
+}
+
 /* Replay for one setting after the other, which uses the processor's caches better. */
 void adsm_policy_log_play(struct adsm_policy_log *log)
 {
+	if (log->pairs.n)
+		count_pairs(log, &log->pairs);
 	for (uint32_t i = 0; i < ADSM_POLICY_OTHERS; i++) {
 		struct adsm_policy_other *other = &log->others[i];
 
@@ -78,7 +95,27 @@ void adsm_policy_log_destroy(struct adsm_policy_log *log)
 		free(log->others[i].frames);
 		free(log->others[i].policy.where);
 	}
+	if (log) {
+		free(log->pairs.n);
+		free(log->pairs.frames);
+	}
 	free(log);
+}
+
+int adsm_policy_log_count_pairs(struct adsm_policy_log *log)
+{
+	const size_t n = (size_t)log->n_partitions + 1;
+
+	log->pairs.frames = calloc(log->depth, sizeof(*log->pairs.frames));
+	log->pairs.n = log->pairs.frames ? calloc(n * n, sizeof(*log->pairs.n)) : NULL;
+	return log->pairs.n ? 0 : -ENOMEM;
+}
+
+/* The running code was left, or other code was loaded. Calls that were made stay counted. */
+static void end_pairs(struct adsm_policy_log *log)
+{
+	log->pairs.n_frames = 0;
+	log->pairs.current = 0;
 }
 
 int adsm_policy_log_add(struct adsm_policy_log *log, uint32_t i, enum adsm_policy_kind kind, bool victims,
@@ -100,6 +137,7 @@ int adsm_policy_log_add(struct adsm_policy_log *log, uint32_t i, enum adsm_polic
 void adsm_policy_log_empty(struct adsm_policy_log *log)
 {
 	log->n = 0;
+	end_pairs(log);
 	for (uint32_t i = 0; i < ADSM_POLICY_OTHERS; i++) {
 		struct adsm_policy_other *other = &log->others[i];
 		struct adsm_policy *policy = &other->policy;
@@ -122,6 +160,7 @@ void adsm_policy_log_count(struct adsm_policy_log *log)
 void adsm_policy_log_reset(struct adsm_policy_log *log)
 {
 	adsm_policy_log_play(log);
+	end_pairs(log);
 	for (uint32_t i = 0; i < ADSM_POLICY_OTHERS; i++) {
 		log->others[i].n_frames = 0;
 		adsm_policy_reset(&log->others[i].policy);

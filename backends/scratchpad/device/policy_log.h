@@ -23,12 +23,20 @@ struct adsm_policy_other {
 	struct adsm_policy_frame *frames;	/* NULL: unused */
 };
 
+/* The number of calls between each two partitions. */
+struct adsm_policy_pairs {
+	uint64_t *n;			/* (n_partitions + 1)², by caller, then by callee; NULL: not counted */
+	uint16_t *frames;		/* the callers of the open calls */
+	uint32_t n_frames, current;
+};
+
 struct adsm_policy_log {
 	uint32_t n;
 	uint16_t notes[ADSM_POLICY_NOTES];	/* the called partition; 0: a return */
 	uint32_t n_partitions, depth;
 	const struct adsm_image_entry *partitions;
 	struct adsm_policy_other others[ADSM_POLICY_OTHERS];
+	struct adsm_policy_pairs pairs;
 };
 
 /* Between calls. @depth: maximum number of open calls. Returns NULL if there is no memory. The image must outlive the
@@ -39,6 +47,8 @@ void adsm_policy_log_destroy(struct adsm_policy_log *log);
 /* Add setting number @i, with nothing loaded. Returns 0 or -ENOMEM. */
 int adsm_policy_log_add(struct adsm_policy_log *log, uint32_t i, enum adsm_policy_kind kind, bool victims,
 			uint32_t n_buffers);
+/* From now on, count the calls between each two partitions. Returns 0 or -ENOMEM. */
+int adsm_policy_log_count_pairs(struct adsm_policy_log *log);
 /* Empty all sub-buffers, and reset all counts. */
 void adsm_policy_log_empty(struct adsm_policy_log *log);
 /* Reset all counts; loaded partitions stay. */
