@@ -54,8 +54,10 @@ static const char help[] =
 	"  --image           write an image of partitions instead of a module, for a partition manager\n"
 	"  --scratchpad      also embed code for cores with a local store (the backend scratchpad)\n"
 	"  --partition HOW   with --image or --scratchpad: how to choose partitions; prints the partition of each\n"
-	"                    function. auto or auto:SIZE: from calls and sizes; source: by ADSM_PARTITION only,\n"
-	"                    which is the default\n"
+	"                    function. auto or auto:SIZE: from calls and sizes, up to SIZE bytes (default: 4K);\n"
+	"                    each or each:SIZE: one for each function; profile:FILE: as auto, with the calls that a\n"
+	"                    run has noted (ADSM_SCRATCHPAD_NOTES); source: by ADSM_PARTITION only, which is the\n"
+	"                    default. It may be given twice: auto:SIZE and profile:FILE\n"
 	"  --clang CLANG     the clang for CUDA C and --scratchpad (default: $CLANG, else the one found when adsmcc\n"
 	"                    was built, else for CUDA C one in $PATH)\n"
 	"  --spaces FILE     the pass for --scratchpad (default: adsmcc-spaces beside adsmcc, or the installed one)\n"
@@ -187,7 +189,7 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 	} else if (!strcmp(arg, "--image")) {
 		command->image = true;
 	} else if (!strcmp(arg, "--partition") || starts(arg, "--partition=")) {
-		command->partition = parse_partition(option_value(argc, argv, i, "--partition"));
+		parse_partition(option_value(argc, argv, i, "--partition"), &command->partition);
 	} else if (!strcmp(arg, "--ptx") || starts(arg, "--ptx=")) {
 		command->architecture = arg[5] ? arg + 6 : "";
 	} else if (!strcmp(arg, "--nvcc") || starts(arg, "--nvcc=")) {

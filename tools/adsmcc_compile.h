@@ -33,6 +33,7 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 int compile_source(const char *compiler, const struct list *options, const struct text *source, const char *output);
 
 #define C_COMPILER "C compiler"
+#define CLANG_COMPILER "clang"
 /*
  * The option for errors in macros of adsm_kernel.h: the C compiler reports them at the line of the source. Without the
  * option it adds a note for each macro inside of another one, which may be hundreds.
@@ -58,6 +59,20 @@ void add_section(struct text *source, const char *name, const struct text *text)
  * 0, or the exit status of the tool that failed.
  */
 int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
+/* The steps of add_scratchpad(). @argv: a command of clang. Each returns the exit status. */
+struct list store_command(const struct tools *tools, bool in_partitions);
+int compile_text(const struct text *text, struct list argv, const char *header, const char *bitcode);
+int replace_accesses(const struct tools *tools, const char *plain, const char *spaces, const char *calls,
+		     const char *lines);
+int make_code(struct list argv, const char *bitcode, const char *code);
+/* Make an image of partitions of @object, and add it to the module's @source. */
+int link_partitions(struct text *source, const struct partition_options *options, const struct text *object);
+/*
+ * The same from the text, for partitions that adsmcc chooses (adsmcc_automatic.c). The stacks in @needs, of struct
+ * adsm_store_needs, are raised to those of this code.
+ */
+int add_automatic(struct text *source, const struct text *text, const struct tools *tools, const char *dir,
+		  struct text *needs);
 /* The command of the clang whose LLVM adsmcc was built with; "": adsmcc was built without LLVM. */
 const char *find_clang(void);
 /* The path of adsmcc-spaces. If it is missing, adsmcc exits. */

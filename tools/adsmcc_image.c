@@ -13,23 +13,43 @@
 #include <string.h>
 #include <unistd.h>
 
-struct partition_options parse_partition(const char *how)
+/* The bytes of a size, which may end with K. 0: invalid. */
+static uint32_t parse_size(const char *text)
 {
-	struct partition_options options = { .automatic = true, .limit = PARTITION_LIMIT, .map = true };
 	char *end;
+	unsigned long size = strtoul(text, &end, 10);
 
-	if (!strcmp(how, "source")) {
-		options.automatic = false;
-	} else if (starts(how, "auto:")) {
-		const unsigned long limit = strtoul(how + 5, &end, 10);
+	if (end == text || (*end && strcmp(end, "K") && strcmp(end, "k")) || size > 262144)
+		return 0;
+	size *= *end ? 1024 : 1;
+	return size < 64 || size > 262144 ? 0 : (uint32_t)size;
+}
 
-		if (*end || end == how + 5 || limit < 64 || limit > 262144)
-			die("--partition %s: the size of a partition must be from 64 to 262144 bytes", how);
-		options.limit = (uint32_t)limit;
-	} else if (strcmp(how, "auto")) {
-		die("--partition %s: valid are 'auto', 'auto:SIZE' and 'source'", how);
+void parse_partition(const char *how, struct partition_options *options)
+{
+	const char *colon = strchr(how, ':');
+	const int size = colon ? (int)(colon - how) : (int)strlen(how);
+
+	options->map = true;
+	if (!options->limit)
+		options->limit = PARTITION_LIMIT;
+	if (!strcmp(how, "source"))
+		return;
+	options->automatic = true;
+	if (starts(how, "profile:")) {
+		if (!read_file(colon + 1, &options->profile))
+			die("--partition %s: %s", how, strerror(errno));
+		check_profile(&options->profile, colon + 1);
+	} else if ((size != 4 || strncmp(how, "auto", 4)) && (size != 4 || strncmp(how, "each", 4))) {
+		die("--partition %s: valid are 'auto', 'auto:SIZE', 'each', 'each:SIZE', 'profile:FILE' and 'source'",
+		    how);
+	} else {
+		options->each = how[0] == 'e';
+		if (colon)
+			options->limit = parse_size(colon + 1);
+		if (!options->limit)
+			die("--partition %s: the size of a partition must be from 64 bytes to 256K", how);
 	}
-	return options;
 }
 
 void add_image_options(const char *compiler, struct list *argv)

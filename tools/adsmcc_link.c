@@ -423,10 +423,10 @@ static void narrow(struct object *object, const struct partition_options *option
 	}
 }
 
-void link_image(const struct text *object, const struct partition_options *options, struct text *ret_image)
+/* Read the object, and find what an image of it needs. */
+static struct link open_link(const struct text *object, const struct partition_options *options)
 {
 	struct link link = { .object = read_object(object) };
-	struct image image = { .link = &link };
 
 	if (link.object.machine != ADSM_IMAGE_MACHINE_X86_64 && link.object.machine != ADSM_IMAGE_MACHINE_AARCH64)
 		die("images support x86-64 and aarch64, not machine %u of ELF", link.object.machine);
@@ -436,6 +436,32 @@ void link_image(const struct text *object, const struct partition_options *optio
 	memset(link.partition, 0, link.object.n_sections * sizeof(*link.partition));
 	narrow(&link.object, options);
 	find_reached(&link);
+	return link;
+}
+
+size_t list_large(const struct text *object, const struct partition_options *options, double share,
+		  struct text *sizes)
+{
+	const struct link link = open_link(object, options);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < link.object.n_sections; i++) {
+		const uint64_t size = partition_is_free(&link, i) ? partition_bytes(&link, i) : 0;
+
+		if (size <= options->limit || starts(link.object.sections[i].name, PARTITION_SECTION))
+			continue;
+		text_print(sizes, "%s %lu %.0f\n", object_function_at(&link.object, i, 0), (unsigned long)size,
+			   options->limit * share);
+		n++;
+	}
+	return n;
+}
+
+void link_image(const struct text *object, const struct partition_options *options, struct text *ret_image)
+{
+	struct link link = open_link(object, options);
+	struct image image = { .link = &link };
+
 	if (n_errors)
 		return;
 	assign_partitions(&link, options);

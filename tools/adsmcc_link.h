@@ -100,13 +100,29 @@ void link_error(const struct link *link, uint32_t section, uint64_t offset, cons
 struct partition_options {
 	bool automatic;			/* functions without ADSM_PARTITION get partitions, too */
 	uint32_t limit;			/* bytes of such a partition, at most */
+	bool each;			/* each function gets one of its own */
 	bool map;			/* print what each partition contains */
+	struct text calls;		/* estimated calls: what divide_write_calls() writes; no bytes: unknown */
+	struct text profile;		/* counted calls: the notes of a run; no bytes: unknown */
+	struct text lines;		/* the lines of each function, for messages; no bytes: unknown */
 	const char *roots;		/* only functions with this prefix stay exported; NULL: all */
 	const char *outside;		/* the section of this name is not loaded with the code; NULL: all are loaded */
 };
 
 /* Set partition and n_partitions: as the source says and, if options->automatic, by calls and sizes. */
 void assign_partitions(struct link *link, const struct partition_options *options);
+/* Bytes that the code of the section takes in a partition, about: its code, constants that it loads, stubs. */
+uint64_t partition_bytes(const struct link *link, uint32_t section);
+/* Is the section code that the source puts into no partition? */
+bool partition_is_free(const struct link *link, uint32_t section);
+
+/* ---- how often functions call each other (adsmcc_calls.c) */
+
+/* The number of calls between two sections of code, in both directions, counted or estimated: an array of n_sections
+ * rows of n_sections numbers. */
+double *weigh_calls(const struct link *link, const struct partition_options *options);
+/* Exit if the notes of a run are not of a module with each function in a partition of its own. */
+void check_profile(const struct text *profile, const char *path);
 
 /* ---- the linker: it makes what base/image.h describes of an object file (adsmcc_link.c) */
 
@@ -116,13 +132,18 @@ void assign_partitions(struct link *link, const struct partition_options *option
  * Whatever cannot be in an image is reported and counted in n_errors. The image is valid if there are no errors.
  */
 void link_image(const struct text *object, const struct partition_options *options, struct text *ret_image);
+/* Append a line to @sizes for each function that is larger than a partition: its name, its bytes, and the bytes that it
+ * may have, which are @share of a partition. Returns the number of lines. */
+size_t list_large(const struct text *object, const struct partition_options *options, double share,
+		  struct text *sizes);
 
 /* ---- an image for a partition manager, instead of a module (adsmcc_image.c) */
 
 #define PARTITION_LIMIT 4096		/* bytes in a partition for --partition auto without a size */
 
-/* Parse the value of --partition: auto, auto:SIZE, or source. adsmcc exits if it is invalid. */
-struct partition_options parse_partition(const char *how);
+/* Parse a value of --partition: auto, each, auto:SIZE, each:SIZE, profile:FILE or source. adsmcc exits if it is
+ * invalid. */
+void parse_partition(const char *how, struct partition_options *options);
 /*
  * Add to @argv, a command line of @compiler, the options for code that is loaded in partitions. It is
  * position-independent. Each function has its own section. Functions are called as the ABI says, by call instructions.

@@ -134,6 +134,7 @@ static void read_calls(const struct text *calls)
 			functions[i].recursive = true;
 			continue;
 		}
+		called[strcspn(called, " ")] = '\0';
 		k = function_of(called);
 		functions[i].called = grow(functions[i].called, (functions[i].n_called + 1) * sizeof(size_t));
 		functions[i].called[functions[i].n_called++] = k;
@@ -186,6 +187,9 @@ void find_needs(struct text *needs, const struct text *code, const struct text *
 {
 	bool *seen;
 
+	functions = NULL;
+	n_functions = 0;
+	data = 0;
 	read_functions(code->bytes);
 	read_frames(code->bytes);
 	read_data(code->bytes);
@@ -210,4 +214,15 @@ void find_needs(struct text *needs, const struct text *code, const struct text *
 		kernel.flags = (functions[i].recursive ? ADSM_STORE_RECURSIVE : 0) | (task ? ADSM_STORE_TASK : 0);
 		text_add(needs, (const char *)&kernel, sizeof(kernel));
 	}
+}
+
+void raise_stacks(struct text *needs, const struct text *other)
+{
+	struct adsm_store_needs *to = (struct adsm_store_needs *)needs->bytes;
+	const struct adsm_store_needs *from = (const struct adsm_store_needs *)other->bytes;
+
+	for (size_t i = 0; i < needs->size / sizeof(*to); i++)
+		for (size_t k = 0; k < other->size / sizeof(*from); k++)
+			if (!strcmp(to[i].name, from[k].name) && to[i].stack < from[k].stack)
+				to[i].stack = from[k].stack;
 }

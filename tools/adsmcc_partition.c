@@ -2,6 +2,7 @@
 /* adsmcc_partition.c - decides which function is in which partition. */
 #include "adsmcc_link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,33 +26,15 @@ static uint32_t said_partition(const struct object_section *section)
 
 /* ---- by calls and sizes: functions with the most calls between them come into one partition, while there is room */
 
-struct edge {
-	uint32_t from, to;		/* sections */
-	uint32_t n;			/* calls in the code */
-};
-
 struct clusters {
-	struct edge *edges;
-	size_t n_edges;
+	uint32_t n;			/* sections of the object */
 	uint32_t *of;			/* by section: the section that represents its cluster */
-	uint64_t *size;			/* by that section */
+	uint64_t *size;			/* by that section; 0: it represents none */
+	double *calls;			/* a row for each of these sections: the calls between the clusters */
+	bool *roots;			/* a row for each of these sections: the exported functions that reach it */
 };
 
-static void add_edge(struct clusters *clusters, uint32_t from, uint32_t to)
-{
-	for (size_t i = 0; i < clusters->n_edges; i++) {
-		struct edge *edge = &clusters->edges[i];
-
-		if ((edge->from == from && edge->to == to) || (edge->from == to && edge->to == from)) {
-			edge->n++;
-			return;
-		}
-	}
-	clusters->edges = grow(clusters->edges, (clusters->n_edges + 1) * sizeof(*clusters->edges));
-	clusters->edges[clusters->n_edges++] = (struct edge) { from, to, 1 };
-}
-
-static bool is_free(const struct link *link, uint32_t section)
+bool partition_is_free(const struct link *link, uint32_t section)
 {
 	return link->reached[section] && link->object.sections[section].code && !link->partition[section];
 }
@@ -61,8 +44,7 @@ static uint64_t rounded(uint64_t size)
 	return (size + 15) & ~(uint64_t)15;
 }
 
-/* An estimate of the section's size in a partition: its code, the constants that it loads, and a stub for each call. */
-static uint64_t estimate(const struct link *link, struct clusters *clusters, uint32_t section)
+uint64_t partition_bytes(const struct link *link, uint32_t section)
 {
 	const struct object_section *code = &link->object.sections[section];
 	uint64_t size = rounded(code->size);
@@ -76,76 +58,143 @@ static uint64_t estimate(const struct link *link, struct clusters *clusters, uin
 			size += rounded(link->object.sections[to].size);
 		if (kind == REFERENCE_BRANCH && to != section)
 			size += MACHINE_STUB;
-		if (kind == REFERENCE_BRANCH && to && to != section && is_free(link, to))
-			add_edge(clusters, section, to);
 	}
 	return size;
 }
 
-static int compare_edges(const void *a, const void *b)
+/* Mark all that the code of @section calls as reached by @root. */
+static void mark_root(const struct link *link, struct clusters *clusters, uint32_t section, uint32_t root)
 {
-	const struct edge *x = a, *y = b;
+	const struct object_section *code = &link->object.sections[section];
+	bool *row = clusters->roots + (size_t)section * clusters->n;
 
-	if (x->n != y->n)
-		return x->n < y->n ? 1 : -1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
+	if (row[root])
+		return;
+	row[root] = true;
+	for (size_t i = 0; i < code->n_relocations; i++) {
+		uint32_t to;
+		int64_t offset;
+
+		link_reference(link, section, &code->relocations[i], &to, &offset);
+		if (to && link->object.sections[to].code)
+			mark_root(link, clusters, to, root);
+	}
 }
 
-static void join(const struct link *link, struct clusters *clusters, uint32_t one, uint32_t other)
+static bool have_root(const struct clusters *clusters, uint32_t one, uint32_t other)
 {
-	for (uint32_t i = 0; i < link->object.n_sections; i++)
+	for (uint32_t i = 0; i < clusters->n; i++)
+		if (clusters->roots[(size_t)one * clusters->n + i] && clusters->roots[(size_t)other * clusters->n + i])
+			return true;
+	return false;
+}
+
+static void join(struct clusters *clusters, uint32_t one, uint32_t other)
+{
+	const size_t n = clusters->n;
+
+	for (uint32_t i = 0; i < n; i++) {
 		if (clusters->of[i] == other)
 			clusters->of[i] = one;
+		clusters->calls[one * n + i] += clusters->calls[other * n + i];
+		clusters->calls[i * n + one] += clusters->calls[i * n + other];
+		clusters->roots[one * n + i] |= clusters->roots[other * n + i];
+	}
 	clusters->size[one] += clusters->size[other];
 	clusters->size[other] = 0;
 }
 
-static void join_callers(const struct link *link, struct clusters *clusters, uint32_t limit)
+/* How much two clusters belong together: by the calls between them; a little if one kernel needs both. */
+static double closeness(const struct clusters *clusters, uint32_t one, uint32_t other)
 {
-	if (clusters->n_edges)
-		qsort(clusters->edges, clusters->n_edges, sizeof(*clusters->edges), compare_edges);
-	for (size_t i = 0; i < clusters->n_edges; i++) {
-		const uint32_t one = clusters->of[clusters->edges[i].from], other = clusters->of[clusters->edges[i].to];
+	const double calls = clusters->calls[(size_t)one * clusters->n + other];
 
-		if (one != other && clusters->size[one] + clusters->size[other] <= limit)
-			join(link, clusters, one, other);
-	}
+	return calls > 0 ? 1 + calls : have_root(clusters, one, other) ? 1e-3 : 1e-6;
 }
 
-/* Join clusters that have no calls between them, if there is room. */
-static void join_small(const struct link *link, struct clusters *clusters, uint32_t limit)
+/* Join the two closest clusters that are not too large together. Returns false if there are none. */
+static bool join_closest(struct clusters *clusters, uint32_t limit)
 {
-	const uint32_t n = (uint32_t)link->object.n_sections;
+	uint32_t best[2] = { 0, 0 };
+	double most = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = i + 1; j < n; j++)
-			if (clusters->size[i] && clusters->size[j] && clusters->size[i] + clusters->size[j] <= limit)
-				join(link, clusters, i, j);
+	for (uint32_t i = 0; i < clusters->n; i++)
+		for (uint32_t j = i + 1; clusters->size[i] && j < clusters->n; j++) {
+			double its;
+
+			if (!clusters->size[j] || clusters->size[i] + clusters->size[j] > limit)
+				continue;
+			its = closeness(clusters, i, j);
+			if (its > most) {
+				most = its;
+				best[0] = i;
+				best[1] = j;
+			}
+		}
+	if (most > 0)
+		join(clusters, best[0], best[1]);
+	return most > 0;
 }
 
-static void assign_automatically(struct link *link, uint32_t limit)
+/* The line of the function in the list of lines: "first to last of file"; NULL: unknown. */
+static const char *lines_of(const struct partition_options *options, const char *function)
+{
+	const char *dot = strchr(function, '.'), *line = options->lines.bytes;
+	const size_t size = dot ? (size_t)(dot - function) : strlen(function);
+	unsigned first, last;
+	char file[1024];
+
+	for (; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+		if (!strncmp(line, function, size) && line[size] == ' ' &&
+		    sscanf(line + size, " %u %u %1023[^\n]", &first, &last, file) == 3)
+			return format_string("%s:%u-%u: ", file, first, last);
+	return "";
+}
+
+static void report_large(const struct link *link, const struct partition_options *options, uint32_t section,
+			 uint64_t size)
+{
+	const char *name = object_function_at(&link->object, section, 0);
+
+	die("%s'%s' has %lu bytes with its constants and calls, which is more than a partition of %u bytes%s: split "
+	    "it, or use --partition auto:SIZE", lines_of(options, name), name, (unsigned long)size, options->limit,
+	    options->calls.bytes ? ", and adsmcc cannot divide it at the blocks of its code" : "");
+}
+
+static struct clusters start_clusters(const struct link *link, const struct partition_options *options)
 {
 	const uint32_t n = (uint32_t)link->object.n_sections;
-	struct clusters clusters = { .of = grow(NULL, n * sizeof(uint32_t)), .size = grow(NULL, n * sizeof(uint64_t)) };
+	struct clusters clusters = {
+		.n = n, .of = grow(NULL, n * sizeof(uint32_t)), .size = grow(NULL, n * sizeof(uint64_t)),
+		.calls = weigh_calls(link, options), .roots = grow(NULL, (size_t)n * n),
+	};
 
+	memset(clusters.roots, 0, (size_t)n * n);
 	for (uint32_t i = 0; i < n; i++) {
 		clusters.of[i] = i;
-		clusters.size[i] = is_free(link, i) ? estimate(link, &clusters, i) : 0;
-		if (clusters.size[i] > limit)
-			die("'%s' has %lu bytes with its constants and calls, which is more than a partition of %u "
-			    "bytes: split it, or use --partition auto:SIZE", object_function_at(&link->object, i, 0),
-			    (unsigned long)clusters.size[i], limit);
+		clusters.size[i] = partition_is_free(link, i) ? partition_bytes(link, i) : 0;
+		if (clusters.size[i] > options->limit)
+			report_large(link, options, i, clusters.size[i]);
 	}
-	join_callers(link, &clusters, limit);
-	join_small(link, &clusters, limit);
-	for (uint32_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < link->object.n_symbols; i++)
+		if (link->object.symbols[i].function && link->object.symbols[i].exported)
+			mark_root(link, &clusters, link->object.symbols[i].section,
+				  link->object.symbols[i].section);
+	return clusters;
+}
+
+static void assign_automatically(struct link *link, const struct partition_options *options)
+{
+	struct clusters clusters = start_clusters(link, options);
+
+	while (!options->each && join_closest(&clusters, options->limit))
+		;
+	for (uint32_t i = 0; i < clusters.n; i++) {
 		if (!clusters.size[i])
 			continue;
 		link->n_partitions++;
-		for (uint32_t j = 0; j < n; j++)
-			if (clusters.of[j] == i && is_free(link, j))
+		for (uint32_t j = 0; j < clusters.n; j++)
+			if (clusters.of[j] == i && partition_is_free(link, j))
 				link->partition[j] = link->n_partitions;
 	}
 }
@@ -158,5 +207,5 @@ void assign_partitions(struct link *link, const struct partition_options *option
 			link->n_partitions = link->partition[i];
 	}
 	if (options->automatic)
-		assign_automatically(link, options->limit);
+		assign_automatically(link, options);
 }

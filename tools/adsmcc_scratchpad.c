@@ -16,8 +16,6 @@
 #include "adsmcc_link.h"
 #include "adsmcc_source.h"
 
-#define CLANG_COMPILER "clang"
-
 const char *find_clang(void)
 {
 	const char *named = getenv("CLANG");
@@ -42,7 +40,7 @@ const char *find_spaces(void)
 	    "makes it if meson finds LLVM 14 to 19 (Debian: llvm-dev and clang)");
 }
 
-static struct list clang_command(const struct tools *tools)
+struct list store_command(const struct tools *tools, bool in_partitions)
 {
 	static const char *const fixed[] = {
 		/* As for the CPU, so that the results are the same (adsmcc_compile.c). */
@@ -55,12 +53,12 @@ static struct list clang_command(const struct tools *tools)
 
 	list_add_all(&argv, fixed);
 	list_add_all(&argv, tools->options->items);
-	if (tools->partition)
+	if (in_partitions)
 		add_image_options(tools->clang, &argv);
 	return argv;
 }
 
-static int compile_text(const struct text *text, struct list argv, const char *header, const char *bitcode)
+int compile_text(const struct text *text, struct list argv, const char *header, const char *bitcode)
 {
 	/* adsmcc-spaces needs line numbers for its error messages. */
 	LIST_ADD(&argv, "-w", "-gline-tables-only", "-DADSM_SCRATCHPAD_", "-include", header, "-emit-llvm", "-c", "-o",
@@ -68,55 +66,76 @@ static int compile_text(const struct text *text, struct list argv, const char *h
 	return run_tool(&argv, text, NULL, CLANG_COMPILER);
 }
 
-static int make_code(struct list argv, const char *bitcode, const char *code)
+int replace_accesses(const struct tools *tools, const char *plain, const char *spaces, const char *calls,
+		     const char *lines)
+{
+	struct list pass = { 0 };
+
+	LIST_ADD(&pass, tools->spaces, plain, spaces, calls, lines);
+	return run_tool(&pass, NULL, NULL, "adsmcc-spaces");
+}
+
+int make_code(struct list argv, const char *bitcode, const char *code)
 {
 	LIST_ADD(&argv, "-w", "-g0", "-fstack-size-section", "-shared", "-nostartfiles", "-o", code, bitcode, "-lm");
 	return run_tool(&argv, NULL, NULL, CLANG_COMPILER);
 }
 
-/* Make the code in partitions of the same bitcode. Tables are not in it: it uses those of the code in one piece. */
-static int add_partitions(struct text *source, const struct tools *tools, const char *bitcode, const char *object)
+int link_partitions(struct text *source, const struct partition_options *its_options, const struct text *object)
 {
-	struct partition_options options = *tools->partition;
-	struct list argv = clang_command(tools);
-	struct text bytes, image = { 0 };
-	int status;
+	struct partition_options options = *its_options;
+	struct text image = { 0 };
 
+	/* Tables are not in it: it uses those of the code in one piece. */
 	options.roots = "adsm_run_";
 	options.outside = "adsm_tables";
+	link_image(object, &options, &image);
+	if (!n_errors)
+		add_section(source, "adsm_partitions", &image);
+	return n_errors ? 1 : 0;
+}
+
+/* Make the code in partitions of the same bitcode. */
+static int add_partitions(struct text *source, const struct tools *tools, const char *bitcode, const char *object)
+{
+	struct list argv = store_command(tools, true);
+	struct text bytes;
+	int status;
+
 	LIST_ADD(&argv, "-w", bitcode);
 	status = compile_object(tools->clang, argv, NULL, object, &bytes);
-	if (!status) {
-		link_image(&bytes, &options, &image);
-		status = n_errors ? 1 : 0;
-	}
-	if (!status)
-		add_section(source, "adsm_partitions", &image);
-	return status;
+	return status ? status : link_partitions(source, tools->partition, &bytes);
 }
 
 int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir)
 {
 	char *plain = format_string("%s/text.bc", dir), *spaces = format_string("%s/spaces.bc", dir);
 	char *calls = format_string("%s/calls", dir), *code = format_string("%s/store", dir);
+	const bool automatic = tools->partition && tools->partition->automatic;
+	const bool source_says = tools->partition && !automatic;
+	struct list argv = store_command(tools, source_says);
 	struct text code_bytes, calls_bytes, needs = { 0 };
-	struct list pass = { 0 };
 	int status;
 
-	LIST_ADD(&pass, tools->spaces, plain, spaces, calls);
-	status = compile_text(text, clang_command(tools), tools->store_header, plain);
+	/* Code in partitions may use a table that this code does not. */
+	if (automatic)
+		list_add(&argv, "-fkeep-static-consts");
+	status = compile_text(text, argv, tools->store_header, plain);
 	if (!status)
-		status = run_tool(&pass, NULL, NULL, "adsmcc-spaces");
+		status = replace_accesses(tools, plain, spaces, calls, format_string("%s/lines", dir));
 	if (!status)
-		status = make_code(clang_command(tools), spaces, code);
+		status = make_code(store_command(tools, source_says), spaces, code);
 	if (!status && (!read_file(code, &code_bytes) || !read_file(calls, &calls_bytes)))
 		die("%s: %s", dir, strerror(errno));
 	if (!status) {
 		find_needs(&needs, &code_bytes, &calls_bytes);
 		add_section(source, "adsm_store", &code_bytes);
-		add_section(source, "adsm_needs", &needs);
 	}
-	if (!status && tools->partition)
+	if (!status && source_says)
 		status = add_partitions(source, tools, spaces, format_string("%s/object", dir));
+	if (!status && automatic)
+		status = add_automatic(source, text, tools, dir, &needs);
+	if (!status)
+		add_section(source, "adsm_needs", &needs);
 	return status;
 }

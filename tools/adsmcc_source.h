@@ -82,3 +82,5 @@ unsigned choose_processor(const char *compiler, struct list *options);
  * callee; the callee is "*" for a call by a pointer.
  */
 void find_needs(struct text *needs, const struct text *code, const struct text *calls);
+/* Raise the stack of each kernel of @needs to that in @other. Both are what find_needs() writes. */
+void raise_stacks(struct text *needs, const struct text *other);

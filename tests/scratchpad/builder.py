@@ -51,10 +51,11 @@ def refusals(folder):
     refused(folder, EXPORT + "int f(void) { __asm__ volatile(\".skip 5000\"); return 1; }\n",
             "'f' has 50", "a partition of 4096", options=("--image", "--partition", "auto"))
     refused(folder, function, "--partition needs --image", options=("--partition", "auto"))
-    refused(folder, function, "--partition some: valid are 'auto', 'auto:SIZE' and 'source'",
+    refused(folder, function, "--partition some: valid are 'auto', 'auto:SIZE', 'each'",
             options=("--image", "--partition", "some"))
-    refused(folder, function, "from 64 to 262144", options=("--image", "--partition", "auto:63"))
-    refused(folder, function, "from 64 to 262144", options=("--image", "--partition", "auto:1K"))
+    for size in ("63", "", "K", "1M", "257K", "1Kx"):
+        refused(folder, function, "from 64 bytes to 256K", options=("--image", "--partition", f"auto:{size}"))
+    assert not adsmcc(folder, function, "--image", "--partition", "auto:8K").returncode
     refused(folder, function, "cannot be combined with --ptx or --emit-text", options=("--image", "--emit-text"))
     refused(folder, function + "int g(", "error")
 

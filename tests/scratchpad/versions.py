@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(BUILD, "tests/scratchpad")
 INFO = os.path.join(BUILD, "tools/adsm-info")
+PASS = ("adsmcc-spaces.c", "spaces_accesses.c", "spaces_divide.c", "spaces_flow.c")
 
 
 def ask(config, *words):
@@ -43,9 +44,10 @@ def build(folder, config, clang):
     """The pass, and the modules by it."""
     spaces = os.path.join(folder, "adsmcc-spaces")
     [include, lib] = ask(config, "--includedir", "--libdir")
-    libs = ask(config, "--libs", "core", "bitreader", "bitwriter", "analysis", "target")
+    libs = ask(config, "--libs", "core", "bitreader", "bitwriter", "analysis", "target", "passes",
+               "support")
     run(*CC, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror", "-I", os.path.join(ROOT, "include"),
-        "-isystem", include, "-o", spaces, os.path.join(ROOT, "tools/adsmcc-spaces.c"), "-L" + lib, *libs)
+        "-isystem", include, "-o", spaces, *[os.path.join(ROOT, "tools", name) for name in PASS], "-L" + lib, *libs)
     os.mkdir(os.path.join(folder, "parboil"))
     sources = {name: os.path.join(HERE, name + ".c") for name in ("kernels", "code_kernels", "trace_kernels")}
     for bench in os.listdir(os.path.join(ROOT, "parboil")):
@@ -67,6 +69,8 @@ def check(folder, spaces, clang):
         run(sys.executable, os.path.join(HERE, "code.py"), os.path.join(PROGRAMS, "code-app"),
             os.path.join(folder, "code_kernels.adsm"), os.path.join(folder, "trace_kernels.adsm"), ADSMCC,
             os.path.join(HERE, "trace_kernels.c"), INFO, case, **options)
+    run(sys.executable, os.path.join(HERE, "large.py"), os.path.join(PROGRAMS, "large-app"), ADSMCC,
+        os.path.join(HERE, "large_kernels.c"), **options)
     # It looks for its kernels beside itself.
     program = shutil.copy(os.path.join(BUILD, "parboil/parboil"), os.path.join(folder, "parboil"))
     run(sys.executable, os.path.join(HERE, "parboil.py"), program, "small", "2", "16x2x64", "rolling",

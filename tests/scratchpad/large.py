@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Functions that are larger than a partition: large.py PROGRAM ADSMCC SOURCE. adsmcc divides them, and results stay the
+same; it says what it cannot divide, with the lines."""
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ADSMCC, SOURCE = sys.argv[1:4]
+FULL = "TEST_FULL" in os.environ
+COMPILE = [ADSMCC, *os.environ["TEST_ADSMCC"].split(), "--scratchpad"]
+
+
+def compile(folder, *options, source=SOURCE):
+    return subprocess.run([*COMPILE, *options, "-o", f"{folder}/large.adsm", source], capture_output=True, text=True,
+                          check=False)
+
+
+def run(folder, **options):
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")} | options
+    done = subprocess.run([PROGRAM, f"{folder}/large.adsm"], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (options, done)
+    return done.stdout.split()
+
+
+def digests():
+    """Of the messages of large_app.c."""
+    return [hashlib.sha256(bytes((i * 7 + i // 192) % 256 for i in range(192 * m, 192 * m + 128))).hexdigest()
+            for m in range(4)]
+
+
+def divided(folder):
+    for size in ("4096", "4K", "3K") if FULL else ("3K",):
+        done = compile(folder, "--partition", f"auto:{size}")
+        assert done.returncode == 0, done
+        sizes = [int(size) for size in re.findall(r"^partition \d+: (\d+) bytes", done.stdout, re.M)]
+        most = int(size.replace("K", "")) * (1024 if "K" in size else 1)
+        assert len(sizes) > 2 and max(sizes) <= most, done.stdout
+        assert re.search(r"^ +\d+  add_block\.part\d+$", done.stdout, re.M), done.stdout
+        want = run(folder, ADSM_BACKEND="cpu")
+        assert want[:4] == digests(), want
+        for code, buffers in (("16K", "1"), ("64K", "4")):
+            got = run(folder, ADSM_BACKEND="scratchpad", ADSM_SCRATCHPAD_PARTITIONS="always",
+                      ADSM_SCRATCHPAD_CODE=code, ADSM_SCRATCHPAD_BUFFERS=buffers)
+            assert got == want, (size, code, buffers, got, want)
+
+
+def refused(folder):
+    source = f"{folder}/source.c"
+    with open(source, "w", encoding="utf-8") as file:
+        # The function is too large to be inlined.
+        file.write("#include <adsm_kernel.h>\n\nADSM_FUNCTION int f(int x)\n{\n\tif (x > 2)\n"
+                   "\t\t__asm__ volatile(\".skip 5000\");\n" + "\tx = x * 3 + (x >> 2);\n" * 12 +
+                   "\treturn x;\n}\n\n"
+                   "ADSM_KERNEL(k, ADSM_OUT(int, out))\n{\n\tADSM_THREADS {\n"
+                   "\t\tout[ADSM_GLOBAL_X] = f(ADSM_GLOBAL_X) + f(3);\n\t}\n}\n")
+    done = compile(folder, "--partition", "auto:4K", source=source)
+    assert done.returncode and re.search(
+        r"source\.c:3-19: 'f[.\w]*' has 5\d\d\d bytes with its constants and calls, which is more than a partition of "
+        "4096 bytes, and adsmcc cannot divide it at the blocks of its code", done.stderr), done
+    done = compile(folder, "--partition", "auto:8K", source=source)
+    assert done.returncode == 0, done
+
+
+with tempfile.TemporaryDirectory() as work:
+    divided(work)
+    refused(work)
