@@ -53,7 +53,7 @@ def counted(*words, **options):
 def loads():
     """Of each kernel of the document's table its calls between partitions, and its loads by column."""
     with open(DOCUMENT, encoding="utf-8") as file:
-        text = file.read().partition("## Programs")[2]
+        text = file.read().partition("## Programs")[2].partition("### Partitions that adsmcc chooses")[0]
     rows = re.findall(r"^\| [^|]*`(\w+)` \| ([\d, |]+) \|$", text, re.M)
     found = {}
     for kernel, cells in rows:
