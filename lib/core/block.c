@@ -148,8 +148,8 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 		adsm_note_opened(object, first, n, true);
 	if (!error && object->blocks.detects && lacked && event == ADSM_EVENT_READ)
 		adsm_note_opened(object, first, n, false);
-	if (!error && adsm_is_paged(object))
-		adsm_observer->advice_access(object, first, n, event);
+	if (!error)
+		adsm_act_on_blocks(object, ADSM_ACT_ACCESS, event, first, n);
 	end(object, &change, error);
 	if (error)
 		return error;
@@ -442,8 +442,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	uint32_t first = object->blocks.open_first, n = object->blocks.open_end - first;
 
 	adsm_note_called(object);
-	if (adsm_is_paged(object))
-		adsm_observer->advice_called(object, event);
+	adsm_act(object, ADSM_ACT_CALLED, event, 0, 0);
 	if (object->habits.early)
 		adsm_blocks_clear_flags(&object->blocks, first, n, ADSM_BLOCK_EARLY);
 	if (adsm_blocks_called(&object->blocks, event))
@@ -453,8 +452,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 
 int adsm_object_sync(struct adsm_object *object)
 {
-	if (adsm_is_paged(object))
-		adsm_observer->advice_synced(object);
+	adsm_act(object, ADSM_ACT_SYNCED, ADSM_EVENT_SYNC, 0, 0);
 	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
 		int error = 0;
 
@@ -464,8 +462,8 @@ int adsm_object_sync(struct adsm_object *object)
 		if (!object->blocks.detects ||
 		    !(adsm_block_blocked(object, b) || adsm_block_must_wait(object, b, ADSM_EVENT_SYNC)))
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
-		else if (adsm_is_paged(object))
-			adsm_observer->advice_inexact(object);
+		else
+			adsm_act_inexact(object);
 		if (error)
 			return error;
 	}
@@ -495,8 +493,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	error = adsm_backend_run(object->home, write, arg);
 	adsm_lock(&object->home->lock);
 	end(object, &change, error);
-	if (adsm_is_paged(object))
-		adsm_observer->advice_device_wrote(object, first, n);
+	adsm_act_on_blocks(object, ADSM_ACT_DEVICE_WROTE, ADSM_EVENT_NONE, first, n);
 	check(object);
 	return error;
 }

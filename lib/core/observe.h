@@ -20,7 +20,10 @@
 #include "engine/engine.h"
 
 /* What the program has asked for. The bits of adsm_observing do not change from the library's start to its stop. */
-enum { ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4 };
+enum {
+	ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4,
+	ADSM_OBSERVE_PAGES = ADSM_OBSERVE_ADVICE	/* each page that the CPU uses */
+};
 
 /* A bulk copy or fill. The blocks decide whether the device, the CPU or libc does each part (run/copy.c). */
 struct adsm_bulk {
@@ -39,6 +42,31 @@ struct adsm_kernel_run {
 	struct adsm_device_event event;
 	uint64_t given_ns;		/* when the device was given it; 0: not observed */
 	uint64_t ns;			/* how long it ran */
+};
+
+/*
+ * Acts: how an object is used. Advice repeats them on simulated objects. @at and @end are bytes of the object.
+ */
+enum adsm_act_kind {
+	/* An access is about to change the state of blocks, or may do so. In a fault the CPU uses only the faulting
+	 * page. Otherwise it may use all of the bytes, unless a RANGE has named them. */
+	ADSM_ACT_ACCESS,
+	ADSM_ACT_INPUT, ADSM_ACT_OUTPUT,	/* input has written the bytes, or output will read them; comes first */
+	ADSM_ACT_BULK, ADSM_ACT_BULK_END,	/* this thread begins, ends a bulk copy with ordinary memory */
+	ADSM_ACT_DEVICE_WROTE,		/* the device has written the bytes, whole blocks, in a copy or a fill */
+	ADSM_ACT_INEXACT,		/* a use that depends on the blocks: other settings are only approximate */
+	ADSM_ACT_CALLED,		/* a call uses the object */
+	ADSM_ACT_SYNCED,		/* a sync is about to fetch the blocks that the protocol chooses */
+	ADSM_N_ACTS
+};
+
+struct adsm_act {
+	enum adsm_act_kind kind;
+	enum adsm_block_event event;	/* of ACCESS and CALLED */
+	struct adsm_home *home;
+	struct adsm_object *object;
+	uint64_t at, end;
+	const struct adsm_bulk *bulk;
 };
 
 struct adsm_observer {
@@ -96,33 +124,12 @@ struct adsm_observer {
 	int (*advice_view)(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
 	/* A touch faulted. Returns true if its block was open, and opening the page too has served the fault. */
 	bool (*advice_touch)(struct adsm_object *object, uintptr_t address, bool write);
-	/* A hold of block @b begins; ends. */
-	int (*advice_hold)(struct adsm_object *object, uint32_t b);
-	void (*advice_unhold)(struct adsm_object *object, uint32_t b);
-	/* The fault of advice_touch() was handled. */
-	void (*advice_touched)(void);
-	/*
-	 * An access is about to change the state of blocks, or may do so. In a fault the CPU uses only the faulting
-	 * page. Otherwise it may use all of the run, unless advice_range() has named the bytes. advice_synced() reports
-	 * the accesses of a sync, all together and before the first one.
-	 */
-	void (*advice_access)(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
-	/* Input has written these bytes, or output will read them. Called before their blocks change. */
-	void (*advice_range)(struct adsm_object *object, size_t at, size_t end, bool input);
-	/* This thread begins a bulk copy between an object and ordinary memory; ends the copy. */
-	void (*advice_bulk)(struct adsm_object *object, const struct adsm_bulk *bulk);
-	void (*advice_bulk_end)(struct adsm_object *object);
-	/* The device has written these blocks in a copy or a fill. */
-	void (*advice_device_wrote)(struct adsm_object *object, uint32_t first, uint32_t n);
-	/* The object is used in a way that depends on its blocks: advice for other blocks is only approximate. */
-	void (*advice_inexact)(struct adsm_object *object);
-	/* A call uses the object. @event: ADSM_EVENT_CALL_*. */
-	void (*advice_called)(struct adsm_object *object, enum adsm_block_event event);
-	/* A sync is about to fetch the blocks that the protocol chooses. */
-	void (*advice_synced)(struct adsm_object *object);
-	/* Called around a fetch, without the lock. The second gets the result of the first, unless that is NULL. */
-	void *(*advice_before_fetch)(struct adsm_object *object, size_t offset, size_t size);
-	void (*advice_after_fetch)(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);
+	/* A hold of block @b begins, or ends. The result of the end is 0. */
+	int (*advice_hold)(struct adsm_object *object, uint32_t b, bool begins);
+	void (*advice_act)(const struct adsm_act *act);
+	/* Called before and after a fetch, without the lock. Before: returns what the call after gets as @before.
+	 * @arrived: 1, 0: the fetch has succeeded, failed; -1: it is about to begin. */
+	void *(*advice_fetch)(struct adsm_object *object, void *before, size_t offset, size_t size, int arrived);
 
 	/* ---- habits that may deserve a warning. Called even if adsm_observing is 0. Lock held */
 
@@ -291,5 +298,28 @@ static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, u
 
 static inline bool adsm_is_paged(const struct adsm_object *object)
 {
-	return adsm_observes(ADSM_OBSERVE_ADVICE) && object->paged;
+	return adsm_observes(ADSM_OBSERVE_PAGES) && object->paged;
+}
+
+static inline void adsm_act(struct adsm_object *object, enum adsm_act_kind kind, enum adsm_block_event event,
+			    size_t at, size_t end)
+{
+	if (adsm_is_paged(object))
+		adsm_observer->advice_act(&(struct adsm_act){
+			.kind = kind, .event = event, .home = object->home, .object = object, .at = at, .end = end,
+		});
+}
+
+/* The same for whole blocks. */
+static inline void adsm_act_on_blocks(struct adsm_object *object, enum adsm_act_kind kind,
+				      enum adsm_block_event event, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->blocks.shift;
+
+	adsm_act(object, kind, event, start, start + adsm_run_size(object, first, n));
+}
+
+static inline void adsm_act_inexact(struct adsm_object *object)
+{
+	adsm_act(object, ADSM_ACT_INEXACT, ADSM_EVENT_NONE, 0, 0);
 }

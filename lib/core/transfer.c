@@ -27,14 +27,14 @@ static int transfer_now(void *arg)
 	if (adsm_observes(~0u) && transfer->cause != &adsm_cause)
 		adsm_cause = *transfer->cause;
 	if (direction == ADSM_TO_HOST && adsm_is_paged(object))
-		before = adsm_observer->advice_before_fetch(object, offset, size);
+		before = adsm_observer->advice_fetch(object, NULL, offset, size, -1);
 	start = adsm_os_now_ns();
 	if (direction == ADSM_TO_HOST)
 		error = backend->to_host(object->alias + offset, object->memory, offset, size, NULL);
 	else
 		error = backend->to_device(object->memory, offset, object->alias + offset, size, NULL);
 	if (before)
-		adsm_observer->advice_after_fetch(object, before, offset, size, !error);
+		adsm_observer->advice_fetch(object, before, offset, size, !error);
 	if (error)
 		return error;
 	ns = adsm_os_now_ns() - start;

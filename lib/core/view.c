@@ -85,7 +85,7 @@ void adsm_home_recover(struct adsm_home *home)
 static bool is_exact(const struct adsm_object *object)
 {
 	const struct adsm_blocks *blocks = &object->blocks;
-	bool exact = !blocks->detects || object->home->device->caps.unified || adsm_observes(ADSM_OBSERVE_ADVICE) ||
+	bool exact = !blocks->detects || object->home->device->caps.unified || adsm_observes(ADSM_OBSERVE_PAGES) ||
 		adsm_core_options.touch == ADSM_TOUCH_ERROR;
 
 	for (unsigned state = 0; state < blocks->protocol->n_states; state++)

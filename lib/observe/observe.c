@@ -20,6 +20,7 @@
 #include "observe/site.h"
 #include "observe/trace.h"
 #include "observe/use.h"
+#include "observe/acts.h"
 #include "observe/warnings.h"
 
 /* ---- causes */
@@ -119,7 +120,7 @@ static void observe_opened(struct adsm_object *object, uint32_t first, uint32_t 
 static void observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	if (adsm_is_paged(object))
-		adsm_use_evicted(object, first, n);
+		adsm_acts_evicted(object, first, n);
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_EVICTED, .start_ns = adsm_os_now_ns(), .a = first, .b = n, TO_OBJECT(object),
 	});
@@ -140,6 +141,7 @@ static void observe_fault(struct adsm_object *object, uintptr_t address, bool wr
 {
 	struct adsm_cause_count *count = n_signals ? counts_here(object) : NULL;
 
+	adsm_paged_served();
 	if (count) {
 		ADD(count->faults, n_signals);
 		add_place(count, address - object->start + 1);
@@ -252,17 +254,13 @@ static struct adsm_record *observe_made(struct adsm_object *object)
 
 	adsm_records_lock(NULL);
 	record = adsm_record_new(object);
-	if (record && adsm_observes(ADSM_OBSERVE_ADVICE) && !object->device_only) {
+	if (record && adsm_observes(ADSM_OBSERVE_PAGES) && object->blocks.detects)
+		record->pages = adsm_paged_make(object);
+	if (record && record->pages && adsm_observes(ADSM_OBSERVE_ADVICE))
 		record->use = adsm_use_make(object);
-		record->pages = record->use ? adsm_paged_make(object) : NULL;
-		if (!record->pages) {
-			adsm_use_end(record->use);
-			record->use = NULL;
-		}
-	}
 	if (record) {
 		object->record = record;
-		object->paged = record->use;
+		object->paged = record->pages;
 	}
 	adsm_records_unlock();
 	if (record)
@@ -274,10 +272,10 @@ static void observe_freed(struct adsm_record *record)
 {
 	adsm_records_lock(NULL);
 	adsm_counters_read(&record->object->counters, &record->stats);
-	if (record->use) {
+	if (record->use)
 		adsm_use_freed(record->use);
+	if (record->pages)
 		adsm_paged_forget(record->pages);
-	}
 	record->object = NULL;
 	record->freed_ns = adsm_os_now_ns();
 	adsm_records_unlock();
@@ -351,20 +349,10 @@ static const struct adsm_observer observer = {
 	.io = observe_io,
 	.caller = find_caller,
 	.advice_view = adsm_paged_view,
-	.advice_touch = adsm_use_touch,
+	.advice_touch = adsm_acts_touch,
 	.advice_hold = adsm_paged_hold,
-	.advice_unhold = adsm_paged_unhold,
-	.advice_touched = adsm_paged_served,
-	.advice_access = adsm_use_access,
-	.advice_range = adsm_use_range,
-	.advice_bulk = adsm_use_bulk,
-	.advice_bulk_end = adsm_use_bulk_end,
-	.advice_device_wrote = adsm_use_device_wrote,
-	.advice_inexact = adsm_use_inexact,
-	.advice_called = adsm_use_called,
-	.advice_synced = adsm_use_synced,
-	.advice_before_fetch = adsm_use_before_fetch,
-	.advice_after_fetch = adsm_use_after_fetch,
+	.advice_act = adsm_acts_note,
+	.advice_fetch = adsm_use_fetch,
 	.sent_again = adsm_judge_again,
 	.fetched_often = adsm_judge_fetches,
 };

@@ -108,6 +108,7 @@ static void give_up(struct adsm_object *object)
 		  "watch each of them", ADSM_THE_OBJECT(object), object->size);
 	pages->whole = true;
 	atomic_store(&pages->unseen, true);
+	adsm_act_inexact(object);
 	if (!object->blocks.n_holds)
 		adsm_object_close_view(object);
 }
@@ -167,21 +168,16 @@ static void pages_of(const struct adsm_object *object, uint32_t b, size_t *ret_f
 	*ret_n = size / ADSM_PAGE_SIZE;
 }
 
-int adsm_paged_hold(struct adsm_object *object, uint32_t b)
+int adsm_paged_hold(struct adsm_object *object, uint32_t b, bool begins)
 {
 	size_t first, n;
 
 	pages_of(object, b, &first, &n);
-	return open_pages(object, first, n, object->blocks.at[b].view);
-}
-
-void adsm_paged_unhold(struct adsm_object *object, uint32_t b)
-{
-	size_t first, n;
-
-	pages_of(object, b, &first, &n);
+	if (begins)
+		return open_pages(object, first, n, object->blocks.at[b].view);
 	if (!object->record->pages->whole)
 		close_pages(object, first, n);
+	return 0;
 }
 
 int adsm_paged_watch(struct adsm_object *object, size_t offset, size_t size)
@@ -208,7 +204,7 @@ bool adsm_paged_touch(struct adsm_object *object, uintptr_t address, bool write)
 		return true;
 	give_up(object);
 	/* A block that is still open is held. */
-	return object->blocks.at[b].view >= needed && !adsm_paged_hold(object, b);
+	return object->blocks.at[b].view >= needed && !adsm_paged_hold(object, b, true);
 }
 
 const struct adsm_touch *adsm_paged_touched(void)

@@ -41,9 +41,8 @@ bool adsm_paged_touch(struct adsm_object *object, uintptr_t address, bool write)
 const struct adsm_touch *adsm_paged_touched(void);
 /* The fault is handled. */
 void adsm_paged_served(void);
-/* Block @b is held and open; open all of its pages. Returns 0, or a negative errno if they are not open. */
-int adsm_paged_hold(struct adsm_object *object, uint32_t b);
-/* It is no longer held: detect its uses again. */
-void adsm_paged_unhold(struct adsm_object *object, uint32_t b);
+/* @begins: block @b is held and open; open all of its pages. Returns 0, or a negative errno if they are not open.
+ * Otherwise: it is no longer held; detect its uses again. */
+int adsm_paged_hold(struct adsm_object *object, uint32_t b, bool begins);
 /* Detect uses of these bytes again, if pages are still opened one by one. */
 int adsm_paged_watch(struct adsm_object *object, size_t offset, size_t size);

@@ -10,14 +10,21 @@
 
 /* ---- life */
 
-struct adsm_sim *adsm_sim_make(const struct adsm_object *object, const struct adsm_protocol *protocol,
-			       size_t block_size, bool limited)
+static enum adsm_permit first_view(const struct adsm_sim_shape *shape, const struct adsm_protocol *protocol)
 {
-	size_t size = protocol->whole_object ? object->span : block_size, n;
+	if (!adsm_protocol_detects(protocol))
+		return ADSM_PERMIT_WRITE;
+	return shape->populated ? ADSM_PERMIT_READ : ADSM_PERMIT_NONE;
+}
+
+struct adsm_sim *adsm_sim_make(const struct adsm_sim_shape *shape, const struct adsm_protocol *protocol,
+			       size_t block_size)
+{
+	size_t span = adsm_whole_pages(shape->size), size = protocol->whole_object ? span : block_size, n;
 	unsigned shift = 64 - (unsigned)__builtin_clzl(size - 1);
 	struct adsm_sim *sim;
 
-	n = (object->span + ((size_t)1 << shift) - 1) >> shift;
+	n = (span + ((size_t)1 << shift) - 1) >> shift;
 	sim = n <= BLOCKS_MAX ? calloc(1, sizeof(*sim)) : NULL;
 	if (!sim)
 		return NULL;
@@ -26,13 +33,11 @@ struct adsm_sim *adsm_sim_make(const struct adsm_object *object, const struct ad
 		free(sim);
 		return NULL;
 	}
-	sim->unified = object->home->device->caps.unified;
+	sim->unified = shape->unified;
 	sim->blocks.n = (uint32_t)n;
 	sim->blocks.shift = shift;
-	sim->blocks.last_size = object->size - ((n - 1) << shift);
-	if (limited)
-		protocol->init(sim->policy);
-	adsm_blocks_init(&sim->blocks, protocol, object->blocks.at[0].view);
+	sim->blocks.last_size = shape->size - ((n - 1) << shift);
+	adsm_blocks_init(&sim->blocks, protocol, first_view(shape, protocol));
 	adsm_blocks_join(&sim->blocks, sim->policy, &sim->sends);
 	return sim;
 }
@@ -72,6 +77,16 @@ static void count_fetch(struct adsm_sim *sim, size_t size)
 	sim->stats.d2h_transfers += size > 0;
 }
 
+static void count_send(struct adsm_sim *sim, uint32_t first, uint32_t n)
+{
+	size_t at = (size_t)first << sim->blocks.shift, size = adsm_blocks_size(&sim->blocks, first, n);
+
+	sim->stats.h2d_bytes += size;
+	sim->stats.h2d_transfers++;
+	for (size_t page = at / ADSM_PAGE_SIZE; sim->known && page * ADSM_PAGE_SIZE < at + size; page++)
+		atomic_store_explicit(&sim->known[page], 1, memory_order_relaxed);
+}
+
 /* Like adsm_blocks_access(). A fetch leaves out the bytes from @hole to @hole_end, which an input brings. */
 static void access_blocks(struct adsm_sim *sim, uint32_t first, uint32_t n, enum adsm_block_event event, bool open,
 			  size_t hole, size_t hole_end)
@@ -88,9 +103,9 @@ static void access_blocks(struct adsm_sim *sim, uint32_t first, uint32_t n, enum
 	}
 	if (open && blocks->at[first].view < change.view)
 		adsm_blocks_set_views(blocks, first, n, change.view);
-	if (change.dirties && event != ADSM_EVENT_SYNC)
+	if (change.dirties && event != ADSM_EVENT_SYNC && blocks->detects)
 		sim->stats.write_faults += n;
-	if (adsm_blocks_lack(blocks, first) && event == ADSM_EVENT_READ)
+	if (adsm_blocks_lack(blocks, first) && event == ADSM_EVENT_READ && blocks->detects)
 		sim->stats.read_faults += n;
 	adsm_blocks_commit(blocks, &change);
 }
@@ -148,9 +163,8 @@ void adsm_sim_device_write(struct adsm_sim *sim, size_t at, size_t end)
 
 /* ---- bulk copies, as copy.c does them */
 
-bool adsm_sim_for_libc(const struct adsm_sim *sim, const struct adsm_bulk *bulk, bool *ret_open)
+bool adsm_bulk_for_libc(const struct adsm_blocks *blocks, const struct adsm_bulk *bulk, bool *ret_open)
 {
-	const struct adsm_blocks *blocks = &sim->blocks;
 	size_t mask = ((size_t)1 << blocks->shift) - 1, end = bulk->offset + bulk->size;
 	size_t first = (bulk->offset + mask) & ~mask;
 	bool whole = first < end && (end == adsm_blocks_size(blocks, 0, blocks->n) || end - first > mask);
@@ -163,7 +177,7 @@ bool adsm_sim_for_libc(const struct adsm_sim *sim, const struct adsm_bulk *bulk,
 			*ret_open = false;
 	if (*ret_open && bulk->size < bulk->device_min)
 		device = false;
-	return !bulk->strict && (!whole || (*ret_open && !device));
+	return !bulk->strict && (!whole || !blocks->detects || (*ret_open && !device));
 }
 
 void adsm_sim_touch_all(struct adsm_sim *sim, const struct adsm_bulk *bulk)
@@ -181,7 +195,7 @@ void adsm_sim_copy(struct adsm_sim *sim, const struct adsm_bulk *bulk)
 
 	for (; !bulk->input && at < end; at += bulk->step)
 		adsm_sim_range(sim, false, at, end - at < bulk->step ? end : at + bulk->step);
-	if (bulk->fill && first < last) {
+	if (bulk->fill && blocks->detects && first < last) {
 		adsm_sim_range(sim, true, at, first);
 		adsm_sim_device_write(sim, first, last);
 		at = last;
@@ -199,16 +213,11 @@ void adsm_sim_send(struct adsm_sim *sim, uint32_t first, uint32_t n)
 	for (uint32_t end = first + n; first < end && adsm_blocks_n_unsent(blocks); ) {
 		uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : end - first;
 		struct adsm_change change = adsm_blocks_plan_send(blocks, first, most);
-		size_t at = (size_t)first << blocks->shift, size;
 
 		first += change.n ? change.n : 1;
 		if (!change.n)
 			continue;
-		size = adsm_blocks_size(blocks, change.first, change.n);
-		sim->stats.h2d_bytes += size;
-		sim->stats.h2d_transfers++;
-		for (size_t page = at / ADSM_PAGE_SIZE; sim->known && page * ADSM_PAGE_SIZE < at + size; page++)
-			atomic_store_explicit(&sim->known[page], 1, memory_order_relaxed);
+		count_send(sim, change.first, change.n);
 		if (blocks->at[change.first].view > change.view)
 			adsm_blocks_set_views(blocks, change.first, change.n, change.view);
 		adsm_blocks_begin(blocks, &change);
@@ -221,7 +230,7 @@ void adsm_sim_call(struct adsm_sim *sim, enum adsm_block_event event)
 	struct adsm_blocks *blocks = &sim->blocks;
 	uint32_t first = blocks->open_first, n = blocks->open_end - first;
 
-	if (event != ADSM_EVENT_CALL_IN)
+	if (event != ADSM_EVENT_CALL_IN && blocks->detects)
 		adsm_blocks_set_views(blocks, first, n, ADSM_PERMIT_NONE);
 	if (adsm_blocks_sends(blocks, event))
 		adsm_sim_send(sim, first, n);

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sim.h - simulated objects: what an object's counters would be with other settings. Their blocks use core/blocks.h,
- * which is driven here as core and run drive it. The caller has the lock of the home of the real object. Only
- * adsm_sim_make() allocates memory.
+ * which is driven here as core and run drive it. The caller has the lock of the home of the real object.
+ * Only adsm_sim_make() allocates memory.
  */
 #pragma once
 
 #include "core/blocks.h"
 #include "core/observe.h"
+
+/* What a simulated object is made like. */
+struct adsm_sim_shape {
+	size_t size;			/* bytes that the program asked for */
+	bool unified;
+	bool populated;			/* its view is readable from the beginning */
+};
 
 struct adsm_sim {
 	struct adsm_blocks blocks;
@@ -21,10 +28,9 @@ struct adsm_sim {
 	uint32_t peak;			/* the largest number of Dirty blocks */
 };
 
-/* Make a simulated object for a new object. @limited: with the limit of Dirty blocks that the options set. NULL: no
- * memory, or the object is too large. */
-struct adsm_sim *adsm_sim_make(const struct adsm_object *object, const struct adsm_protocol *protocol,
-			       size_t block_size, bool limited);
+/* Make a simulated object. Its policy has no limits until its init(). NULL: no memory, or the object is too large. */
+struct adsm_sim *adsm_sim_make(const struct adsm_sim_shape *shape, const struct adsm_protocol *protocol,
+			       size_t block_size);
 /* Free its blocks; its counters stay. */
 void adsm_sim_forget(struct adsm_sim *sim);
 void adsm_sim_end(struct adsm_sim *sim);
@@ -39,7 +45,7 @@ void adsm_sim_access(struct adsm_sim *sim, size_t at, size_t end, enum adsm_bloc
 /* Bytes of an input have come, or an output will read bytes. */
 void adsm_sim_range(struct adsm_sim *sim, bool input, size_t at, size_t end);
 /* Would a bulk copy be left to libc? *ret_open: it would not fault. */
-bool adsm_sim_for_libc(const struct adsm_sim *sim, const struct adsm_bulk *bulk, bool *ret_open);
+bool adsm_bulk_for_libc(const struct adsm_blocks *blocks, const struct adsm_bulk *bulk, bool *ret_open);
 /* Simulate a bulk copy: the first function one that is left to libc, the second any other. In the latter the device
  * fills whole blocks, and everything else is input or output. */
 void adsm_sim_touch_all(struct adsm_sim *sim, const struct adsm_bulk *bulk);

@@ -13,13 +13,9 @@
 struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
 
 static unsigned n_uses;
-/* The bulk copy that this thread does, and the simulated objects that have done it already, by bits. */
-static _Thread_local struct {
-	const struct adsm_object *object;
-	unsigned done;
-	bool differs;			/* pages may be open that are closed in some of them */
-	size_t offset, size;
-} copying;
+_Thread_local struct adsm_use_copying adsm_use_copying;
+
+_Static_assert(ADSM_N_SIMS <= 16, "adsm_use_copying.done has a bit for each");
 
 /* ---- all simulated objects */
 
@@ -56,10 +52,10 @@ static void sum_up(struct adsm_usage *use)
 /* Is the present event part of a copy that the simulated object has done already? */
 static bool is_done(const struct adsm_object *object, int sim)
 {
-	return copying.object == object && copying.done & 1u << sim;
+	return adsm_use_copying.object == object && adsm_use_copying.done & 1u << sim;
 }
 
-static void touch_all(const struct adsm_object *object)
+void adsm_use_touch(const struct adsm_object *object)
 {
 	const struct adsm_touch *touched = adsm_paged_touched();
 	struct adsm_usage *use = object->record->use;
@@ -95,17 +91,24 @@ void adsm_use_end(struct adsm_usage *use)
 static void make_sims(struct adsm_usage *use, const struct adsm_object *object)
 {
 	const struct adsm_protocol *protocol = object->blocks.protocol;
+	const struct adsm_sim_shape shape = {
+		.size = object->size, .unified = object->home->device->caps.unified,
+		.populated = object->blocks.at[0].view == ADSM_PERMIT_READ,
+	};
 	size_t block = adsm_block_size(object);
 
-	for (int i = 0; i < ADSM_LAZY; i++)
-		use->sims[i] = adsm_sim_make(object, protocol, block, i <= ADSM_INPUT);
+	for (int i = 0; i < ADSM_LAZY; i++) {
+		use->sims[i] = adsm_sim_make(&shape, protocol, block);
+		if (use->sims[i] && i <= ADSM_INPUT)
+			protocol->init(use->sims[i]->policy);	/* the limits that the options set */
+	}
 	if (!protocol->whole_object)
-		use->sims[ADSM_LAZY] = adsm_sim_make(object, &adsm_protocol_lazy, block, false);
+		use->sims[ADSM_LAZY] = adsm_sim_make(&shape, &adsm_protocol_lazy, block);
 	for (int i = ADSM_ROLLING; i < ADSM_N_SIMS; i++) {
 		size_t size = adsm_sim_block_size(i);
 
 		if (size < object->span && (protocol->whole_object || size != block))
-			use->sims[i] = adsm_sim_make(object, &adsm_protocol_rolling, size, false);
+			use->sims[i] = adsm_sim_make(&shape, &adsm_protocol_rolling, size);
 	}
 	if (use->sims[ADSM_AS_IS])
 		use->sims[ADSM_AS_IS]->known = use->known;
@@ -165,59 +168,42 @@ bool adsm_use_exact(const struct adsm_record *record, int sim)
 
 /* ---- accesses and calls */
 
-bool adsm_use_touch(struct adsm_object *object, uintptr_t address, bool write)
+static void all_inexact(const struct adsm_act *act)
 {
-	bool opened = adsm_paged_touch(object, address, write);
-
-	if (opened && !object->record->pages->whole)
-		touch_all(object);
-	return opened;
+	atomic_store(&act->object->record->use->inexact, ~0u);
 }
 
-void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event)
+static void access(const struct adsm_act *act)
 {
-	struct adsm_usage *use = object->record->use;
-	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
+	struct adsm_usage *use = act->object->record->use;
 
-	if (adsm_paged_touched()->in_fault) {
-		touch_all(object);
-		return;
-	}
-	/* Input and output go through adsm_use_range(), syncs
-	 * through adsm_use_synced(), each with the sims' own blocks. */
-	if (adsm_in_fault || event == ADSM_EVENT_SYNC)
-		return;
-	atomic_store(&use->inexact, ~0u);
+	all_inexact(act);
 	FOR_EACH_SIM(use, i)
-		adsm_sim_access(use->sims[i], start, end, event);
-	sum_up(use);
+		adsm_sim_access(use->sims[i], act->at, act->end, act->event);
 }
 
-void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input)
+static void range(const struct adsm_act *act)
 {
+	const struct adsm_object *object = act->object;
+	bool input = act->kind == ADSM_ACT_INPUT;
 	struct adsm_usage *use = object->record->use;
 
 	if (object->inputs && (!input || object->inputs->next))
-		atomic_store(&use->inexact, ~0u);
+		all_inexact(act);
 	FOR_EACH_SIM(use, i)
 		if (!is_done(object, i))
-			adsm_sim_range(use->sims[i], input, at, end);
-	sum_up(use);
+			adsm_sim_range(use->sims[i], input, act->at, act->end);
 }
 
-void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
+static void bulk(const struct adsm_act *act)
 {
+	const struct adsm_object *object = act->object;
 	struct adsm_usage *use = object->record->use;
-	bool open, real = adsm_sim_for_libc(use->sims[ADSM_AS_IS], bulk, &open);
+	bool open, real = adsm_bulk_for_libc(&object->blocks, act->bulk, &open);
 
 	/* It may be a signal handler's copy that interrupts another one, or another one was left by a jump. */
-	if (object->blocks.n_holds || copying.object == object)
-		atomic_store(&use->inexact, ~0u);
-	copying.object = object;
-	copying.done = 0;
-	copying.differs = false;
-	copying.offset = bulk->offset;
-	copying.size = bulk->size;
+	if (object->blocks.n_holds || adsm_use_copying.nested)
+		all_inexact(act);
 	FOR_EACH_SIM(use, i) {
 		struct adsm_sim *sim = use->sims[i];
 		bool libc;
@@ -225,69 +211,63 @@ void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 		/* AS_IS follows the real object. The others do so, too, if both leave the copy to libc. */
 		if (i == ADSM_AS_IS)
 			continue;
-		libc = adsm_sim_for_libc(sim, bulk, &open);
+		libc = adsm_bulk_for_libc(&sim->blocks, act->bulk, &open);
 		if (libc && real)
 			continue;
 		if (libc)
-			adsm_sim_touch_all(sim, bulk);
+			adsm_sim_touch_all(sim, act->bulk);
 		else
-			adsm_sim_copy(sim, bulk);
-		copying.done |= 1u << i;
-		copying.differs |= real || bulk->fill;
+			adsm_sim_copy(sim, act->bulk);
+		adsm_use_copying.done |= (uint16_t)(1u << i);
+		adsm_use_copying.differs |= real || act->bulk->fill;
 	}
-	sum_up(use);
 }
 
-void adsm_use_bulk_end(struct adsm_object *object)
+static void device_wrote(const struct adsm_act *act)
 {
-	struct adsm_usage *use = object->record->use;
-	bool differs = copying.object == object && copying.differs;
+	struct adsm_usage *use = act->object->record->use;
 
-	copying.object = NULL;
-	if (differs && adsm_paged_watch(object, copying.offset, copying.size))
-		atomic_store(&use->inexact, ~0u);
-}
-
-void adsm_use_inexact(struct adsm_object *object)
-{
-	atomic_store(&object->record->use->inexact, ~0u);
-}
-
-void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
-{
-	struct adsm_usage *use = object->record->use;
-	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
-
-	if (copying.object != object)
-		atomic_store(&use->inexact, ~0u);
+	if (adsm_use_copying.object != act->object)
+		all_inexact(act);
 	FOR_EACH_SIM(use, i)
-		if (!is_done(object, i))
-			adsm_sim_device_write(use->sims[i], start, end);
-	sum_up(use);
+		if (!is_done(act->object, i))
+			adsm_sim_device_write(use->sims[i], act->at, act->end);
 }
 
-void adsm_use_called(struct adsm_object *object, enum adsm_block_event event)
+static void called(const struct adsm_act *act)
 {
-	struct adsm_usage *use = object->record->use;
+	struct adsm_usage *use = act->object->record->use;
 
-	use->n_calls[event]++;
-	if (event != ADSM_EVENT_CALL_IN)
+	use->n_calls[act->event]++;
+	if (act->event != ADSM_EVENT_CALL_IN)
 		atomic_fetch_add(&use->n_writing, 1);
 	FOR_EACH_SIM(use, i) {
-		bool input = i == ADSM_INPUT && event == ADSM_EVENT_CALL_INOUT;
+		bool input = i == ADSM_INPUT && act->event == ADSM_EVENT_CALL_INOUT;
 
-		adsm_sim_call(use->sims[i], input ? ADSM_EVENT_CALL_IN : event);
+		adsm_sim_call(use->sims[i], input ? ADSM_EVENT_CALL_IN : act->event);
 	}
-	sum_up(use);
 }
 
-void adsm_use_synced(struct adsm_object *object)
+static void synced(const struct adsm_act *act)
 {
-	struct adsm_usage *use = object->record->use;
+	struct adsm_usage *use = act->object->record->use;
 
 	FOR_EACH_SIM(use, i)
 		adsm_sim_sync(use->sims[i]);
-	sum_up(use);
+}
+
+void adsm_use_act(const struct adsm_act *act)
+{
+	static void (*const acts[ADSM_N_ACTS])(const struct adsm_act *) = {
+		[ADSM_ACT_ACCESS] = access, [ADSM_ACT_INPUT] = range, [ADSM_ACT_OUTPUT] = range, [ADSM_ACT_BULK] = bulk,
+		[ADSM_ACT_DEVICE_WROTE] = device_wrote,
+		[ADSM_ACT_INEXACT] = all_inexact, [ADSM_ACT_CALLED] = called, [ADSM_ACT_SYNCED] = synced,
+	};
+
+	if (!acts[act->kind])
+		return;
+	acts[act->kind](act);
+	sum_up(act->object->record->use);
 }
 
 void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
@@ -303,9 +283,8 @@ void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 
 /* ---- what fetches bring */
 
-void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size)
+static void *before_fetch(const struct adsm_object *object, struct adsm_usage *use, size_t offset, size_t size)
 {
-	struct adsm_usage *use = object->record->use;
 	void *before = NULL;
 
 	for (size_t page = offset / ADSM_PAGE_SIZE; page * ADSM_PAGE_SIZE < offset + size; page++)
@@ -321,9 +300,9 @@ void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t si
 	return before;
 }
 
-void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived)
+static void after_fetch(const struct adsm_object *object, struct adsm_usage *use, void *before, size_t offset,
+			size_t size, bool arrived)
 {
-	struct adsm_usage *use = object->record->use;
 	uint32_t seen = atomic_load(&use->n_writing);
 
 	if (arrived && memcmp(before, object->alias + offset, size))
@@ -331,4 +310,15 @@ void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offse
 	if (arrived && atomic_exchange(&use->last_seen, seen) != seen)
 		atomic_fetch_add(&use->n_seen, 1);
 	adsm_os_unmap(before, size);
+}
+
+void *adsm_use_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, int arrived)
+{
+	struct adsm_usage *use = object->record->use;
+
+	if (use && arrived < 0)
+		return before_fetch(object, use, offset, size);
+	if (use)
+		after_fetch(object, use, before, offset, size, arrived);
+	return NULL;
 }

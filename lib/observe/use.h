@@ -46,6 +46,17 @@ struct adsm_use_sums {
 
 extern struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
 
+/* The bulk copy that this thread does. The caller of adsm_use_act() sets it at its begin and end. */
+struct adsm_use_copying {
+	const struct adsm_object *object;	/* NULL: none */
+	size_t offset, size;
+	uint16_t done;			/* the simulated objects that have done it already, by bits */
+	bool nested;			/* another one had not ended */
+	bool differs;			/* pages may be open that are closed in a simulated object */
+};
+
+extern _Thread_local struct adsm_use_copying adsm_use_copying;
+
 /* NULL: its view is opened as usual (batch, device-only, no memory). The records are locked, as for the next
  * functions. */
 struct adsm_usage *adsm_use_make(const struct adsm_object *object);
@@ -61,20 +72,11 @@ bool adsm_use_exact(const struct adsm_record *record, int sim);
  * ---- functions of the observer (core/observe.h), with the lock of the object's home; object->record->use is not NULL
  */
 
-/* Note where a fault is; call this first. Returns true if its block is open, and its page now is, too: the fault is
- * served. */
-bool adsm_use_touch(struct adsm_object *object, uintptr_t address, bool write);
-void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
-void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input);
-void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk);
-void adsm_use_bulk_end(struct adsm_object *object);
-void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n);
-void adsm_use_inexact(struct adsm_object *object);
-void adsm_use_called(struct adsm_object *object, enum adsm_block_event event);
-void adsm_use_synced(struct adsm_object *object);
+/* The CPU has used the page of this thread's fault. */
+void adsm_use_touch(const struct adsm_object *object);
+void adsm_use_act(const struct adsm_act *act);
 /* Blocks are sent early. This was in vain if they are written again before the next call. */
 void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n);
 
-/* Before and after a fetch, without the lock: has it brought other bytes than the CPU had? */
-void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size);
-void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);
+/* Around a fetch, as advice_fetch(): has it brought other bytes than the CPU had? */
+void *adsm_use_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, int arrived);

@@ -113,7 +113,7 @@ void adsm_warn_at_end(void)
 	static bool told;
 
 	/* The report has this, and more. */
-	if (told || adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_ADVICE))
+	if (told || adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_PAGES))
 		return;
 	if (spent < LONG_NS || spent <= all / 2)
 		return;

@@ -64,7 +64,7 @@ static bool for_libc(const struct adsm_copy *copy, bool to, bool from, bool *dev
 		look_at(copy->src, copy->size, ADSM_PROT_READ, &look);
 	if (look.open && copy->size < DEVICE_MIN && !adsm_paper)
 		*device = false;
-	*ret_open = look.open && !adsm_observes(ADSM_OBSERVE_ADVICE);
+	*ret_open = look.open && !adsm_observes(ADSM_OBSERVE_PAGES);
 	return !look.whole || look.unseen || (look.open && !*device);
 }
 
@@ -97,12 +97,14 @@ static void tell_advice(const struct adsm_copy *copy, const char *p, bool input,
 		return;
 	other = !copy->fill && adsm_shared_at(input ? copy->src : copy->dst);
 	told.offset = (uintptr_t)p - object->start;
-	if (adsm_is_paged(object) && ended)
-		adsm_observer->advice_bulk_end(object);
-	else if (adsm_is_paged(object) && (other || copy->direct || told.size > object->size - told.offset))
-		adsm_observer->advice_inexact(object);
+	if (ended)
+		adsm_act(object, ADSM_ACT_BULK_END, ADSM_EVENT_NONE, 0, 0);
+	else if (other || copy->direct || told.size > object->size - told.offset)
+		adsm_act_inexact(object);
 	else if (adsm_is_paged(object))
-		adsm_observer->advice_bulk(object, &told);
+		adsm_observer->advice_act(&(struct adsm_act){
+			.kind = ADSM_ACT_BULK, .home = object->home, .object = object, .bulk = &told,
+		});
 	adsm_home_unlock(object->home, &old);
 }
 
@@ -152,7 +154,7 @@ static int work_on(struct adsm_copy copy)
 
 static void tell_ends(const struct adsm_copy *copy, bool ended)
 {
-	if (!adsm_observes(ADSM_OBSERVE_ADVICE) || !copy->size)
+	if (!adsm_observes(ADSM_OBSERVE_PAGES) || !copy->size)
 		return;
 	tell_advice(copy, copy->dst, true, ended);
 	if (!copy->fill)

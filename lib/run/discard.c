@@ -127,8 +127,7 @@ int adsm_discard(void *p, size_t size)
 	offset = (uintptr_t)p - object->start;
 	first = (uint32_t)((offset + block - 1) >> object->blocks.shift);
 	end = offset + size == object->size ? object->blocks.n : (uint32_t)((offset + size) >> object->blocks.shift);
-	if (adsm_is_paged(object))
-		adsm_observer->advice_inexact(object);
+	adsm_act_inexact(object);
 	if (first < end && (object->blocks.unsent >> protocol->initial & 1))
 		error = overwrite(object, first, end, &old);
 	else if (first < end)
@@ -150,8 +149,7 @@ int adsm_advise(const void *p, size_t size, int advice)
 	if (!object)
 		return -EINVAL;
 	offset = (uintptr_t)p - object->start;
-	if (adsm_is_paged(object))
-		adsm_observer->advice_inexact(object);
+	adsm_act_inexact(object);
 	for (uint32_t b = (uint32_t)(offset >> object->blocks.shift);
 	     b <= (offset + size - 1) >> object->blocks.shift; b++)
 		object->blocks.at[b].read_mostly = advice == ADSM_ADVISE_READ_MOSTLY;

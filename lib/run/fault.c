@@ -272,8 +272,6 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 			adsm_observer->fault_begins(fault);
 		}
 		result = serve(object, fault, &n_signals, &ahead);
-		if (adsm_observes(ADSM_OBSERVE_ADVICE))
-			adsm_observer->advice_touched();
 		if (result == ADSM_FAULT_SERVED && adsm_touching)
 			keep_calls_off(object->home, fault);
 		adsm_home_leave(object->home, NULL);

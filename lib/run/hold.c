@@ -21,7 +21,7 @@ static void drop_holds(struct adsm_object *object, uint32_t first, uint32_t end)
 {
 	for (uint32_t b = first; b < end; b++)
 		if (!--object->blocks.at[b].holds && adsm_is_paged(object))
-			adsm_observer->advice_unhold(object, b);
+			adsm_observer->advice_hold(object, b, false);
 	object->blocks.n_holds--;
 	adsm_evict_now(object->home);
 }
@@ -43,7 +43,7 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 			adsm_fail(-EBUSY, "block %u of %s has too many holds", b, ADSM_THE_OBJECT(object)) :
 			adsm_blocks_ready(object, b, 1, event, true, old);
 
-		if (!error && adsm_is_paged(object) && adsm_observer->advice_hold(object, b))
+		if (!error && adsm_is_paged(object) && adsm_observer->advice_hold(object, b, true))
 			error = adsm_fail(-ENOMEM, "block %u of %s: the process has no memory mappings "
 					  "left (vm.max_map_count)", b, ADSM_THE_OBJECT(object));
 		if (error) {

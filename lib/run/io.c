@@ -55,8 +55,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 {
 	int failed = 0;
 
-	if (adsm_is_paged(object))
-		adsm_observer->advice_range(object, at, end, input != NULL);
+	adsm_act(object, input ? ADSM_ACT_INPUT : ADSM_ACT_OUTPUT, ADSM_EVENT_NONE, at, end);
 	while (at < end) {
 		uint32_t first = (uint32_t)(at >> object->blocks.shift), n;
 		enum adsm_block_event event;

@@ -125,8 +125,8 @@ int adsm_mapping_open(uintptr_t start, size_t size, bool write)
 		/* If advice opens pages one by one, open all of the
 		 * block's pages. Accesses to them are then not detected. */
 		if (!error && adsm_is_paged(object)) {
-			adsm_observer->advice_inexact(object);
-			error = adsm_observer->advice_hold(object, b);
+			adsm_act_inexact(object);
+			error = adsm_observer->advice_hold(object, b, true);
 		}
 	}
 	leave(home, &old);

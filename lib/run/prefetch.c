@@ -166,8 +166,7 @@ int adsm_prefetch_run(const struct adsm_prefetch *prefetch)
 	adsm_lock(&home->lock);
 	/* The slot may have another object by now, or none. */
 	if (!is_gone(prefetch)) {
-		if (adsm_is_paged(prefetch->object))
-			adsm_observer->advice_inexact(prefetch->object);
+		adsm_act_inexact(prefetch->object);
 		error = prefetch->direction == ADSM_TO_HOST ? fetch(prefetch) : send(prefetch);
 	}
 	adsm_unlock(&home->lock);

@@ -23,7 +23,7 @@ static size_t together(const char *p, size_t size)
 	object = adsm_index_find((uintptr_t)p);
 	if (object) {
 		offset -= object->start;
-		unit = adsm_observes(ADSM_OBSERVE_ADVICE) ? ADSM_PAGE_SIZE : adsm_block_size(object);
+		unit = adsm_observes(ADSM_OBSERVE_PAGES) ? ADSM_PAGE_SIZE : adsm_block_size(object);
 	}
 	rest = unit - (offset & (unit - 1));
 	return size < rest ? size : rest;
