@@ -35,6 +35,11 @@ const struct adsm_protocol *adsm_protocol_find(const char *name)
 	return NULL;
 }
 
+const struct adsm_protocol *adsm_protocol_at(size_t i)
+{
+	return i < ADSM_PROTOCOLS_MAX ? all[i] : NULL;
+}
+
 int adsm_protocol_add(const struct adsm_protocol *protocol)
 {
 	size_t n = 0;
@@ -78,7 +83,6 @@ struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool
 		block = all[i]->victim(policies->of[i], started);
 	return block;
 }
-
 
 void adsm_policies_written(struct adsm_policies *policies)
 {

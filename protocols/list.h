@@ -29,6 +29,8 @@ extern struct adsm_protocol_options adsm_protocol_options;
 
 /* By name; NULL when there is none. */
 const struct adsm_protocol *adsm_protocol_find(const char *name);
+/* Protocol number @i, from 0; NULL: there are fewer. */
+const struct adsm_protocol *adsm_protocol_at(size_t i);
 
 /* The policies of a home: one for each protocol. */
 struct adsm_policies {

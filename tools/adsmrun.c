@@ -27,6 +27,7 @@ static const char usage[] =
 	"  --stats=text:FILE     write the report to a file\n"
 	"  --stats=json:FILE     write the report to a file, as JSON\n"
 	"  --trace FILE          write a timeline in Chrome's trace-event format, for Perfetto\n"
+	"  --record FILE         write a recording, which adsm-replay replays with other settings\n"
 	"  --html FILE           write a page with the report, heat maps and the timeline, for a browser\n"
 	"  --advise              also report what would help, and by how much\n"
 	"  --audit               before the program runs, report what the library can do for it\n"
@@ -136,14 +137,15 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 				complain("--%s needs a value", name);
 				status = RUN_USAGE;
 			}
-			request->observe |= !strcmp(name, "stats") || !strcmp(name, "trace") || !strcmp(name, "advise");
+			request->observe |= !strcmp(name, "stats") || !strcmp(name, "trace") ||
+				!strcmp(name, "advise") || !strcmp(name, "record");
 			request->files |= !strcmp(name, "files");
 		}
 	}
 	*ret_next = i;
 	if (!status && request->files && (request->observe || request->html)) {
-		complain("--files cannot be combined with --stats, --trace, --advise or --html: then adsmrun chooses "
-			 "the files");
+		complain("--files cannot be combined with --stats, --trace, --record, --advise or --html: then adsmrun "
+			 "chooses the files");
 		status = RUN_USAGE;
 	}
 	return status;
@@ -444,8 +446,8 @@ int main(int argc, char **argv)
 		status = check_environment();
 	if (status)
 		return status;
-	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || adsm_observe_options.advice ||
-		request.html;
+	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || *adsm_observe_options.record ||
+		adsm_observe_options.advice || request.html;
 	if (request.list)
 		return list();
 	argv += next;

@@ -30,7 +30,7 @@ struct output {
 	int n_before;
 };
 
-static struct output report, trace;
+static struct output report, trace, recording;
 static struct output page;		/* only its path is used */
 static char temporary[PATH_MAX];	/* the folder of files that do not stay; "": none */
 
@@ -95,7 +95,8 @@ static int choose(struct output *output, const char *wanted, const char *option)
 	int fd;
 
 	if (!adsm_output_is_new(wanted) && !stat(wanted, &status)) {
-		/* A report can be printed to a device or pipe. A trace must be a regular file, to be completed. */
+		/* A report can be printed to a device or pipe. A trace must be a regular file, to be completed. So
+		 * must a recording, to be mapped. */
 		if (output != &report || S_ISDIR(status.st_mode)) {
 			complain("--%s: %s is not a regular file", option, wanted);
 			return RUN_USAGE;
@@ -155,6 +156,19 @@ static int check_different(const struct output *a, const char *a_option, const s
 	return RUN_USAGE;
 }
 
+static int check_all_different(void)
+{
+	static const struct { const struct output *output; const char *option; } all[] = {
+		{ &report, "--stats" }, { &trace, "--trace" }, { &recording, "--record" }, { &page, "--html" },
+	};
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (size_t j = i + 1; j < sizeof(all) / sizeof(all[0]) && !status; j++)
+			status = check_different(all[i].output, all[i].option, all[j].output, all[j].option);
+	return status;
+}
+
 int files_prepare(const char *html)
 {
 	int status = html ? choose(&page, html, "html") : 0;
@@ -165,16 +179,16 @@ int files_prepare(const char *html)
 		status = choose(&trace, adsm_observe_options.trace, "trace");
 	else if (!status && html)
 		status = set_temporary(&trace);
+	if (!status && *adsm_observe_options.record)
+		status = choose(&recording, adsm_observe_options.record, "record");
 	if (!status)
-		status = check_different(&report, "--stats", &trace, "--trace");
-	if (!status)
-		status = check_different(&report, "--stats", &page, "--html");
-	if (!status)
-		status = check_different(&trace, "--trace", &page, "--html");
+		status = check_all_different();
 	if (!status && report.wanted)
 		status = set_variable("ADSM_STATS", report.json ? "json:" : "text:", &report);
 	if (!status && trace.wanted)
 		status = set_variable("ADSM_TRACE", "", &trace);
+	if (!status && recording.wanted)
+		status = set_variable("ADSM_RECORD", "", &recording);
 	if (!status && setenv("ADSM_FILES", "new", 1))
 		status = RUN_FAILED;
 	if (status)
@@ -435,7 +449,7 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 			unlink(piece.path);
 		else if (!part && output == &trace)
 			finish_trace(&piece, outcome);
-		else if (!part)
+		else if (!part && output == &report)
 			finish_report(&piece, outcome);
 	}
 	free_list(list, n_list);
@@ -531,6 +545,8 @@ void files_finish(const struct outcome *outcome)
 	unsigned n = trace.wanted ? finish(&trace, outcome) : 0;
 
 	n += report.wanted ? finish(&report, outcome) : 0;
+	/* A recording is whole at each moment. */
+	n += recording.wanted ? finish(&recording, outcome) : 0;
 	if (!n)
 		complain("%s used no shared memory", outcome->name);
 	if (page.wanted)
@@ -539,5 +555,6 @@ void files_finish(const struct outcome *outcome)
 		remove_temporary();
 	free_list(report.before, report.n_before);
 	free_list(trace.before, trace.n_before);
+	free_list(recording.before, recording.n_before);
 	free_list(page.before, page.n_before);
 }

@@ -51,7 +51,7 @@ int adsm_output_make(const char *path, char ret_temporary[ADSM_OUTPUT_PATH_SIZE]
 		/* The process id comes last: adsmrun checks whether the process still runs. */
 		adsm_format(ret_temporary, ADSM_OUTPUT_PATH_SIZE, "%s.%" PRIu64 ".%d.part", path, number >> 24,
 			    getpid());
-		fd = open(ret_temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+		fd = open(ret_temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (fd < 0 && errno != EEXIST && errno != EINTR)
 			return -errno;
 	}

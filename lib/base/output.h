@@ -12,9 +12,9 @@
  * writes to what is there. */
 bool adsm_output_is_new(const char *path);
 /*
- * Make a new file in the folder of @path, close-on-exec. In folders where all users may write, only this user may read
- * it. @ret_temporary: its name, which the caller renames to @path or removes; it ends with the process id and ".part".
- * Returns the descriptor, with a high number, or a negative errno.
+ * Make a new file in the folder of @path, close-on-exec, for reading and writing. In folders where all users may
+ * write, only this user may read it. @ret_temporary: its name, which the caller renames to @path or removes; it
+ * ends with the process id and ".part". Returns the descriptor, with a high number, or a negative errno.
  */
 int adsm_output_make(const char *path, char ret_temporary[ADSM_OUTPUT_PATH_SIZE]);
 /* The same, but the file is renamed to @path already. */

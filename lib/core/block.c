@@ -442,7 +442,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	uint32_t first = object->blocks.open_first, n = object->blocks.open_end - first;
 
 	adsm_note_called(object);
-	adsm_act(object, ADSM_ACT_CALLED, event, 0, 0);
+	adsm_act(object, ADSM_ACT_CALLED, event, 0, adsm_object_last_use(object));
 	if (object->habits.early)
 		adsm_blocks_clear_flags(&object->blocks, first, n, ADSM_BLOCK_EARLY);
 	if (adsm_blocks_called(&object->blocks, event))

@@ -21,8 +21,8 @@
 
 /* What the program has asked for. The bits of adsm_observing do not change from the library's start to its stop. */
 enum {
-	ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4,
-	ADSM_OBSERVE_PAGES = ADSM_OBSERVE_ADVICE	/* each page that the CPU uses */
+	ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4, ADSM_OBSERVE_RECORD = 8,
+	ADSM_OBSERVE_PAGES = ADSM_OBSERVE_ADVICE | ADSM_OBSERVE_RECORD	/* each page that the CPU uses */
 };
 
 /* A bulk copy or fill. The blocks decide whether the device, the CPU or libc does each part (run/copy.c). */
@@ -45,7 +45,8 @@ struct adsm_kernel_run {
 };
 
 /*
- * Acts: how an object is used. Advice repeats them on simulated objects. @at and @end are bytes of the object.
+ * Acts: how an object is used. Advice repeats them on simulated objects, and recordings contain them. @at and @end are
+ * bytes of the object.
  */
 enum adsm_act_kind {
 	/* An access is about to change the state of blocks, or may do so. In a fault the CPU uses only the faulting
@@ -55,8 +56,13 @@ enum adsm_act_kind {
 	ADSM_ACT_BULK, ADSM_ACT_BULK_END,	/* this thread begins, ends a bulk copy with ordinary memory */
 	ADSM_ACT_DEVICE_WROTE,		/* the device has written the bytes, whole blocks, in a copy or a fill */
 	ADSM_ACT_INEXACT,		/* a use that depends on the blocks: other settings are only approximate */
-	ADSM_ACT_CALLED,		/* a call uses the object */
+	ADSM_ACT_CALLED,		/* a call, number @end, uses the object */
 	ADSM_ACT_SYNCED,		/* a sync is about to fetch the blocks that the protocol chooses */
+	ADSM_ACT_ASSIGNED,		/* @at: 1: unnamed calls no longer use the object; 0: they do again */
+	/* Acts on all objects of a home. @end: a call's number. */
+	ADSM_ACT_CALLED_ALL,		/* an unnamed call; CALLED came before for the objects that are open */
+	/* A sync: all calls up to @at have ended. @end: only objects whose last call this is; 0: all objects. */
+	ADSM_ACT_SYNC,
 	ADSM_N_ACTS
 };
 
@@ -64,7 +70,7 @@ struct adsm_act {
 	enum adsm_act_kind kind;
 	enum adsm_block_event event;	/* of ACCESS and CALLED */
 	struct adsm_home *home;
-	struct adsm_object *object;
+	struct adsm_object *object;	/* NULL: all objects of the home */
 	uint64_t at, end;
 	const struct adsm_bulk *bulk;
 };
@@ -294,7 +300,7 @@ static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, u
 		adsm_observer->fetched_often(object);
 }
 
-/* ---- objects whose views open page by page, for advice */
+/* ---- objects whose views open page by page, for advice and recordings */
 
 static inline bool adsm_is_paged(const struct adsm_object *object)
 {
@@ -322,4 +328,11 @@ static inline void adsm_act_on_blocks(struct adsm_object *object, enum adsm_act_
 static inline void adsm_act_inexact(struct adsm_object *object)
 {
 	adsm_act(object, ADSM_ACT_INEXACT, ADSM_EVENT_NONE, 0, 0);
+}
+
+/* An act on all objects of a home. */
+static inline void adsm_act_on_all(struct adsm_home *home, enum adsm_act_kind kind, uint64_t at, uint64_t end)
+{
+	if (adsm_observes(ADSM_OBSERVE_PAGES))
+		adsm_observer->advice_act(&(struct adsm_act){ .kind = kind, .home = home, .at = at, .end = end });
 }

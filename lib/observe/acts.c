@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* acts.c - passes on what happens to watched objects to the simulated ones. */
+/* acts.c - passes on what happens to watched objects: to a recording, and to simulated objects. */
 #include "observe/acts.h"
 
 #include "base/log.h"
 #include "observe/paged.h"
 #include "observe/record.h"
+#include "observe/recorder.h"
 #include "observe/use.h"
 
 static void note_touch(const struct adsm_object *object)
 {
+	const struct adsm_touch *touched = adsm_paged_touched();
+
+	adsm_recorder_put(ADSM_REC_TOUCH, touched->write, object->record->id, touched->page * ADSM_PAGE_SIZE, 0);
 	if (object->record->use)
 		adsm_use_touch(object);
 }
@@ -24,6 +28,7 @@ bool adsm_acts_touch(struct adsm_object *object, uintptr_t address, bool write)
 
 static void pass_on(const struct adsm_act *act)
 {
+	adsm_recorder_act(act);
 	if (act->object && act->object->record->use)
 		adsm_use_act(act);
 }
@@ -42,7 +47,7 @@ static void end_bulk(const struct adsm_act *act)
 {
 	struct adsm_object *object = act->object;
 	const struct adsm_use_copying *copying = &adsm_use_copying;
-	bool differs = copying->object == object && copying->differs;
+	bool differs = copying->object == object && (copying->differs || adsm_recorder_runs());
 
 	adsm_use_copying.object = NULL;
 	pass_on(act);
@@ -66,6 +71,9 @@ void adsm_acts_note(const struct adsm_act *act)
 
 void adsm_acts_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 {
+	size_t start = (size_t)first << object->blocks.shift;
+
+	adsm_recorder_put(ADSM_REC_EVICTED, 0, object->record->id, start, start + adsm_run_size(object, first, n));
 	if (object->record->use)
 		adsm_use_evicted(object, first, n);
 }

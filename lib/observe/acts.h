@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* acts.h - functions of the observer (core/observe.h) for objects whose views open page by page: for advice, which
- * repeats acts on simulated objects. With the lock of the object's home. */
+ * repeats acts on simulated objects, and for recordings. With the lock of the object's home. */
 #pragma once
 
 #include "core/observe.h"

@@ -15,6 +15,7 @@
 #include "observe/options.h"
 #include "observe/paged.h"
 #include "observe/record.h"
+#include "observe/recorder.h"
 #include "observe/report.h"
 #include "observe/ring.h"
 #include "observe/site.h"
@@ -261,6 +262,9 @@ static struct adsm_record *observe_made(struct adsm_object *object)
 	if (record) {
 		object->record = record;
 		object->paged = record->pages;
+		adsm_recorder_made(record);
+	} else {
+		adsm_recorder_missed();
 	}
 	adsm_records_unlock();
 	if (record)
@@ -272,6 +276,7 @@ static void observe_freed(struct adsm_record *record)
 {
 	adsm_records_lock(NULL);
 	adsm_counters_read(&record->object->counters, &record->stats);
+	adsm_recorder_counted(record, &record->stats, true);
 	if (record->use)
 		adsm_use_freed(record->use);
 	if (record->pages)
@@ -288,6 +293,7 @@ static void observe_named(struct adsm_record *record, const char *name)
 	adsm_format(record->name, sizeof(record->name), "%s", name);
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_trace_name(record->id, record->name);
+	adsm_recorder_named(record);
 	adsm_records_unlock();
 }
 
@@ -297,6 +303,7 @@ static void observe_reset(void)
 
 	trace(&(struct adsm_trace_event){ .type = ADSM_TRACE_RESET, .start_ns = adsm_os_now_ns() });
 	record = adsm_records_lock(NULL);
+	adsm_recorder_reset();
 	adsm_counted_ns = adsm_os_now_ns();
 	adsm_costs_reset();
 	for (; record; record = record->next) {
@@ -357,6 +364,20 @@ static const struct adsm_observer observer = {
 	.fetched_often = adsm_judge_fetches,
 };
 
+/* Add the counters of the objects that still exist. */
+static void end_recording(void)
+{
+	for (struct adsm_record *record = adsm_records_lock(NULL); record; record = record->next)
+		if (record->object) {
+			adsmStats stats;
+
+			adsm_record_stats(record, &stats);
+			adsm_recorder_counted(record, &stats, false);
+		}
+	adsm_recorder_close();
+	adsm_records_unlock();
+}
+
 /* With ADSM_FILES=new (adsmrun) the program runs even if the file cannot be made. */
 static int may_go_on(int error)
 {
@@ -388,6 +409,10 @@ static int start(void)
 		traced = !error;
 		error = may_go_on(error);
 	}
+	if (!error && *adsm_observe_options.record) {
+		adsm_observe_choose(adsm_observe_options.record, path);
+		error = may_go_on(adsm_recorder_open(path));
+	}
 	if (error)
 		return error;
 	dl_iterate_phdr(find_libc, NULL);
@@ -405,7 +430,8 @@ static int start(void)
 		return error;
 	}
 	adsm_observing = (reports ? ADSM_OBSERVE_REPORT : 0) | (traced ? ADSM_OBSERVE_TRACE : 0) |
-		(reports && adsm_observe_options.advice ? ADSM_OBSERVE_ADVICE : 0);
+		(reports && adsm_observe_options.advice ? ADSM_OBSERVE_ADVICE : 0) |
+		(adsm_recorder_runs() ? ADSM_OBSERVE_RECORD : 0);
 	ended = false;
 	return 0;
 }
@@ -436,6 +462,7 @@ void adsm_observe_end(void)
 		adsm_warn_at_end();
 		adsm_writers_stop();
 		adsm_report_write(true);
+		end_recording();
 		ended = true;
 	}
 	adsm_mutex_unlock(&life_mutex);

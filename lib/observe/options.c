@@ -48,13 +48,17 @@ struct adsm_option adsm_observe_rows[] = {
 	{ "TRACE", "off", "off, or a file",
 	  "file for a timeline in Chrome's trace-event format, which Perfetto shows",
 	  ADSM_FIELD(adsm_observe_options.trace), adsm_parse_text, .zero = "off", .class = "general" },
+	{ "RECORD", "off", "off, or a file",
+	  "file for a recording of what the program does with its objects, which adsm-replay replays with other "
+	  "settings; the program runs slower",
+	  ADSM_FIELD(adsm_observe_options.record), adsm_parse_text, .zero = "off", .class = "general" },
 	{ "ADVISE", "0", "0, 1",
 	  "1: the library detects which pages the CPU uses, and the report lists what would help and by how much; the "
 	  "program runs slower",
 	  ADSM_FIELD(adsm_observe_options.advice), adsm_parse_index, .class = "general" },
 	{ "FILES", "replace", "replace, new",
-	  "what the library does if the file of a report or trace exists; replace: it replaces the file; new: it "
-	  "writes another file, with the process ID appended to the name",
+	  "what the library does if the file of a report, trace or recording exists; replace: it replaces the file; "
+	  "new: it writes another file, with the process ID appended to the name",
 	  ADSM_FIELD(adsm_observe_options.files_new), adsm_parse_index, .class = "general" },
 	{ 0 }
 };

@@ -9,6 +9,7 @@
 struct adsm_observe_options {
 	const char *stats;		/* "": off; "text": to stderr; text:FILE; json:FILE */
 	const char *trace;		/* "": off, or a file */
+	const char *record;		/* the same */
 	bool advice;			/* ADSM_ADVISE */
 	bool files_new;			/* ADSM_FILES: what to do if the file exists; false: replace, true: new */
 };

@@ -18,7 +18,7 @@ static enum adsm_permit first_view(const struct adsm_sim_shape *shape, const str
 }
 
 struct adsm_sim *adsm_sim_make(const struct adsm_sim_shape *shape, const struct adsm_protocol *protocol,
-			       size_t block_size)
+			       size_t block_size, struct adsm_sim_home *home)
 {
 	size_t span = adsm_whole_pages(shape->size), size = protocol->whole_object ? span : block_size, n;
 	unsigned shift = 64 - (unsigned)__builtin_clzl(size - 1);
@@ -34,16 +34,22 @@ struct adsm_sim *adsm_sim_make(const struct adsm_sim_shape *shape, const struct 
 		return NULL;
 	}
 	sim->unified = shape->unified;
+	sim->home = home;
 	sim->blocks.n = (uint32_t)n;
 	sim->blocks.shift = shift;
 	sim->blocks.last_size = shape->size - ((n - 1) << shift);
 	adsm_blocks_init(&sim->blocks, protocol, first_view(shape, protocol));
-	adsm_blocks_join(&sim->blocks, sim->policy, &sim->sends);
+	if (home)
+		adsm_blocks_join(&sim->blocks, adsm_policy_of(&home->policies, protocol), &home->sends);
+	else
+		adsm_blocks_join(&sim->blocks, sim->policy, &sim->sends);
 	return sim;
 }
 
 void adsm_sim_forget(struct adsm_sim *sim)
 {
+	if (sim->home && sim->blocks.at)
+		adsm_blocks_leave(&sim->blocks);
 	free(sim->blocks.at);
 	sim->blocks.at = NULL;
 	sim->known = NULL;
@@ -77,6 +83,8 @@ static void count_fetch(struct adsm_sim *sim, size_t size)
 	sim->stats.d2h_transfers += size > 0;
 }
 
+/* ---- early sends */
+
 static void count_send(struct adsm_sim *sim, uint32_t first, uint32_t n)
 {
 	size_t at = (size_t)first << sim->blocks.shift, size = adsm_blocks_size(&sim->blocks, first, n);
@@ -86,6 +94,51 @@ static void count_send(struct adsm_sim *sim, uint32_t first, uint32_t n)
 	for (size_t page = at / ADSM_PAGE_SIZE; sim->known && page * ADSM_PAGE_SIZE < at + size; page++)
 		atomic_store_explicit(&sim->known[page], 1, memory_order_relaxed);
 }
+
+static struct adsm_sim *sim_of(const struct adsm_block *block)
+{
+	return (struct adsm_sim *)((char *)block->owner - offsetof(struct adsm_sim, blocks));
+}
+
+/* Like adsm_evict_now() and adsm_evict_batch(). */
+static void evict(struct adsm_sim_home *home)
+{
+	const bool single = adsm_protocol_options.evict_batch == 1;
+	struct adsm_block *block;
+
+	for (bool started = false; (block = adsm_policy_victim(&home->policies, started)); started = !single) {
+		struct adsm_sim *sim = sim_of(block);
+		struct adsm_blocks *blocks = &sim->blocks;
+		uint32_t b = (uint32_t)(block - blocks->at);
+		struct adsm_change change = adsm_blocks_plan(blocks, b, 1, ADSM_EVENT_SEND);
+		size_t most = (adsm_protocol_options.evict_batch + ((size_t)1 << blocks->shift) - 1) >> blocks->shift;
+
+		adsm_blocks_begin(blocks, &change);
+		while (change.n < most && change.first + change.n < blocks->n &&
+		       adsm_policy_victim(&home->policies, true) == block + change.n &&
+		       adsm_blocks_extend(blocks, &change))
+			;
+		if (block->view > change.view)
+			adsm_blocks_set_views(blocks, change.first, change.n, change.view);
+		adsm_blocks_commit(blocks, &change);
+		sim->stats.evictions += change.n;
+		count_send(sim, change.first, change.n);
+		if (home->evicted)
+			home->evicted(home->arg, blocks, change.first, change.n);
+	}
+}
+
+/* Blocks have become Dirty. The access needs these, so others are sent. */
+static void evict_others(struct adsm_sim *sim, uint32_t first, uint32_t n)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		sim->blocks.at[b].holds++;
+	evict(sim->home);
+	for (uint32_t b = first; b < first + n; b++)
+		sim->blocks.at[b].holds--;
+}
+
+/* ---- accesses of blocks */
 
 /* Like adsm_blocks_access(). A fetch leaves out the bytes from @hole to @hole_end, which an input brings. */
 static void access_blocks(struct adsm_sim *sim, uint32_t first, uint32_t n, enum adsm_block_event event, bool open,
@@ -108,6 +161,8 @@ static void access_blocks(struct adsm_sim *sim, uint32_t first, uint32_t n, enum
 	if (adsm_blocks_lack(blocks, first) && event == ADSM_EVENT_READ && blocks->detects)
 		sim->stats.read_faults += n;
 	adsm_blocks_commit(blocks, &change);
+	if (change.dirties && sim->home)
+		evict_others(sim, first, n);
 }
 
 void adsm_sim_touch(struct adsm_sim *sim, size_t offset, bool write)

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sim.h - simulated objects: what an object's counters would be with other settings. Their blocks use core/blocks.h,
- * which is driven here as core and run drive it. The caller has the lock of the home of the real object.
- * Only adsm_sim_make() allocates memory.
+ * which is driven here as core and run drive it. In the library the caller has the lock of the home of the real object.
+ * adsm-replay uses this file, too. Only adsm_sim_make() allocates memory.
  */
 #pragma once
 
 #include "core/blocks.h"
 #include "core/observe.h"
+
+/* A device with simulated objects that share its policies, so that they are sent early as on a real one. */
+struct adsm_sim_home {
+	struct adsm_policies policies;
+	struct adsm_sends sends;
+	/* Blocks were sent early. @arg: as here. NULL: not called. */
+	void (*evicted)(void *arg, const struct adsm_blocks *blocks, uint32_t first, uint32_t n);
+	void *arg;
+};
 
 /* What a simulated object is made like. */
 struct adsm_sim_shape {
@@ -18,9 +27,11 @@ struct adsm_sim_shape {
 
 struct adsm_sim {
 	struct adsm_blocks blocks;
+	struct adsm_sim_home *home;	/* NULL: nothing is sent early */
 	/* Its own: these blocks are never in a queue of the library's. */
 	struct adsm_sends sends;
 	_Alignas(16) unsigned char policy[ADSM_POLICY_SIZE];
+	uint32_t id;			/* the caller's */
 	bool unified;			/* the device uses the CPU's memory */
 	_Atomic uint8_t *known;		/* for each page: it was sent; NULL: not noted */
 	adsmStats stats;
@@ -28,9 +39,10 @@ struct adsm_sim {
 	uint32_t peak;			/* the largest number of Dirty blocks */
 };
 
-/* Make a simulated object. Its policy has no limits until its init(). NULL: no memory, or the object is too large. */
+/* Make a simulated object. @home: NULL: it has a policy of its own, which has no limits until its init(). NULL: no
+ * memory, or the object is too large. */
 struct adsm_sim *adsm_sim_make(const struct adsm_sim_shape *shape, const struct adsm_protocol *protocol,
-			       size_t block_size);
+			       size_t block_size, struct adsm_sim_home *home);
 /* Free its blocks; its counters stay. */
 void adsm_sim_forget(struct adsm_sim *sim);
 void adsm_sim_end(struct adsm_sim *sim);

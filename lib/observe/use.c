@@ -98,17 +98,17 @@ static void make_sims(struct adsm_usage *use, const struct adsm_object *object)
 	size_t block = adsm_block_size(object);
 
 	for (int i = 0; i < ADSM_LAZY; i++) {
-		use->sims[i] = adsm_sim_make(&shape, protocol, block);
+		use->sims[i] = adsm_sim_make(&shape, protocol, block, NULL);
 		if (use->sims[i] && i <= ADSM_INPUT)
 			protocol->init(use->sims[i]->policy);	/* the limits that the options set */
 	}
 	if (!protocol->whole_object)
-		use->sims[ADSM_LAZY] = adsm_sim_make(&shape, &adsm_protocol_lazy, block);
+		use->sims[ADSM_LAZY] = adsm_sim_make(&shape, &adsm_protocol_lazy, block, NULL);
 	for (int i = ADSM_ROLLING; i < ADSM_N_SIMS; i++) {
 		size_t size = adsm_sim_block_size(i);
 
 		if (size < object->span && (protocol->whole_object || size != block))
-			use->sims[i] = adsm_sim_make(&shape, &adsm_protocol_rolling, size);
+			use->sims[i] = adsm_sim_make(&shape, &adsm_protocol_rolling, size, NULL);
 	}
 	if (use->sims[ADSM_AS_IS])
 		use->sims[ADSM_AS_IS]->known = use->known;

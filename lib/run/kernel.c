@@ -7,6 +7,7 @@
 
 #include "run/kernel.h"
 #include "base/log.h"
+#include "core/observe.h"
 #include "run/coalesced.h"
 #include "run/enter.h"
 #include "run/wait.h"
@@ -410,6 +411,7 @@ static void unassign_all(adsmModule *module)
 		if (!object)
 			continue;
 		object->assigned = false;
+		adsm_act(object, ADSM_ACT_ASSIGNED, ADSM_EVENT_NONE, 0, 0);
 		object->born_seq = object->home->last_seq;
 		adsm_coalesced_close(object->home);
 		adsm_home_unlock(object->home, &old);
@@ -458,6 +460,7 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 		if (home->unknown_seq > object->born_seq && home->unknown_seq > object->stored_seq)
 			object->stored_seq = home->unknown_seq;
 		object->assigned = kernel;
+		adsm_act(object, ADSM_ACT_ASSIGNED, ADSM_EVENT_NONE, kernel != NULL, 0);
 		if (!kernel)
 			object->born_seq = home->last_seq;
 		adsm_coalesced_close(home);

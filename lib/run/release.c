@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/block.h"
 #include "core/expected.h"
+#include "core/observe.h"
 #include "core/view.h"
 #include "run/wait.h"
 
@@ -197,4 +198,5 @@ void adsm_release_take(struct adsm_bound *bound, unsigned lane, uint64_t seq)
 		if (is_reached(object))
 			take_object(bound, object, ADSM_EVENT_CALL_INOUT);
 	}
+	adsm_act_on_all(home, ADSM_ACT_CALLED_ALL, 0, seq);
 }

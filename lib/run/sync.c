@@ -23,6 +23,7 @@ static int acquire(struct adsm_home *home, uint64_t only)
 	struct adsm_object *object = home->n_synced ? home->open : NULL;
 	int error = 0;
 
+	adsm_act_on_all(home, ADSM_ACT_SYNC, adsm_ended_next(&home->ended) - 1, only);
 	while (object) {
 		bool ended = !adsm_object_user(object);
 		bool detects = object->blocks.detects;
@@ -100,11 +101,12 @@ static int sync_home(struct adsm_home *home)
 	uint64_t seq = adsm_calls.last_seq[home->index];
 	/* The quick way. It is not possible if fault handlers may not
 	 * ask the backend: then the end of the call must be noted. */
-	bool one = adsm_calls.once[home->index] && !home->n_synced && !home->has_service;
+	const bool synced = home->n_synced || adsm_observes(ADSM_OBSERVE_PAGES);
+	bool one = adsm_calls.once[home->index] && !synced && !home->has_service;
 	struct adsm_sigset old;
 	int error = 0, told = 0, failed;
 
-	if (!seq && !home->n_synced)
+	if (!seq && !synced)
 		return 0;
 	if (seq) {
 		/* The usual case, one call without an error, needs no lock and no system call. */
@@ -150,7 +152,7 @@ int adsm_sync_call(struct adsm_home *home, uint64_t seq)
 	struct adsm_sigset old;
 	int error;
 
-	if (!atomic_load(&home->n_undetected))
+	if (!atomic_load(&home->n_undetected) && !adsm_observes(ADSM_OBSERVE_PAGES))
 		return 0;
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
@@ -165,7 +167,7 @@ int adsm_sync_commands(struct adsm_home *home)
 	int error;
 
 	/* Accesses of other objects wait for what they need. */
-	if (!atomic_load(&home->n_undetected))
+	if (!atomic_load(&home->n_undetected) && !adsm_observes(ADSM_OBSERVE_PAGES))
 		return 0;
 	/* Objects whose accesses are not detected must be fetched now. A backend may report the end of a call late. */
 	error = adsm_wait_calls(home);
