@@ -66,8 +66,9 @@ ROOMS = {
     # Of the engine what has to do with the program's signals, of the backends CUDA's driver and the options about it.
     "interpose": BASE + ["lib/core", "lib/run", "lib/start", "lib/driver", "lib/engine/mask", "lib/engine/sigsegv",
                          "backends/cuda/cu", "backends/cuda/options"],
-    # What is set and shown there is all options. adsmcc makes modules of PTX.
-    "tools": BASE + ["lib/ptx", "lib/start/options", "lib/observe/options"],
+    # What is set and shown there is all options. adsmcc makes modules of PTX. adsm-replay simulates objects.
+    "tools": BASE + ["lib/ptx", "lib/start/options", "lib/observe/options", "lib/observe/recording", "lib/observe/sim",
+                     "protocols", "lib/core/blocks", "backends/cpu/options"],
 }
 # Users of the library, like any other: how they are made inside is their own affair.
 USERS = ["parboil", "examples", "tests/conform", "tests/interpose"]

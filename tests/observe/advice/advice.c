@@ -4,6 +4,7 @@
  * instead. They tell what their object's counters are, and, where the library advises, what it would advise.
  * Linked with the library's inside: the list of advice is looked at directly.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,8 +288,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (!strcmp(argv[1], programs[i].name))
 			programs[i].run(p, size);
-	if (!strcmp(argv[1], "anything"))
+	if (!strcmp(argv[1], "anything") || !strcmp(argv[1], "killed"))
 		anything(p, size, strtoul(argv[2], NULL, 10));
+	if (!strcmp(argv[1], "killed"))
+		raise(SIGKILL);
 	CHECK(!adsmObjectStatsGet((void *)p, &stats, sizeof(stats)));
 	CHECK(!adsmFree((void *)p));
 	printf("counted");

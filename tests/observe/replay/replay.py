@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""Recordings and replays: replay.py ADSMRUN ADSM_REPLAY PROGRAM random|files
+
+random: a program that does anything is recorded; replays must count what it really counts with other settings.
+files: what recordings and results look like, also if the program is killed, or the file is damaged."""
+import csv
+import io
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+ADSMRUN, REPLAY, PROGRAM = map(os.path.abspath, sys.argv[1:4])
+WHICH = sys.argv[4]
+FULL = "TEST_FULL" in os.environ
+COUNTERS = ("h2d_bytes", "d2h_bytes", "h2d_transfers", "d2h_transfers", "read_faults", "write_faults", "evictions",
+            "signals")
+HEADER, EVENT = 4096, 24
+ENVIRONMENT = {key: value for key, value in os.environ.items()
+               if not key.startswith("ADSM_") or key in ("ADSM_BACKEND", "ADSM_CPU_DEVICE")}
+failures = 0
+
+
+def fail(*what):
+    global failures
+    failures += 1
+    print("FAILED:", *what)
+
+
+def same(got, want, *what):
+    if got != want:
+        fail(*what, "got", got, "not", want)
+
+
+def run(seed, size, settings):
+    """The counters of the object of the program."""
+    done = subprocess.run([PROGRAM, "anything", seed, size], env={**ENVIRONMENT, **settings}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        sys.exit(f"{seed} {settings}: {done.returncode}\n{done.stdout}")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("counted "))
+    return {key: int(value) for key, value in (word.split("=") for word in line.split()[1:])}
+
+
+def replay(*arguments, status=0):
+    """Standard output and standard error."""
+    done = subprocess.run([REPLAY, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    same(done.returncode, status, arguments, done.stderr)
+    return done.stdout, done.stderr
+
+
+def rows(*arguments):
+    return list(csv.DictReader(io.StringIO(replay("--csv", "-", *arguments)[0])))
+
+
+# ---- random programs
+
+SETTINGS = [("batch", "4K", "auto"), ("lazy", "4K", "auto")]
+SETTINGS += [("rolling", size, rolling) for size in ("4K", "64K", "256K") for rolling in ("auto", "3", "100000")]
+
+
+def as_environment(protocol, block_size, rolling_size):
+    return {"ADSM_PROTOCOL": protocol, "ADSM_BLOCK_SIZE": block_size, "ADSM_ROLLING_SIZE": rolling_size}
+
+
+def check_random(folder, seed, size, recorded, mode):
+    """The numbers of exact results, and of others that have early sends and so may be right or not."""
+    path = os.path.join(folder, "recording")
+    watched = run(seed, size, {**mode, **as_environment(*recorded), "ADSM_RECORD": path})
+    same(watched, run(seed, size, {**mode, **as_environment(*recorded)}), "recorded", seed, recorded, mode)
+    n_exact = n_about = 0
+    for setting in SETTINGS:
+        row, = rows("--protocol", setting[0], "--block-size", setting[1], "--rolling-size", setting[2], path)
+        what = f"{seed} of {size} bytes, recorded with {recorded} {mode}: {setting}:"
+        if setting[0] != "rolling" or setting[2] == "100000" or setting == recorded:
+            # The moments of early sends depend on time, unless the writing thread sends.
+            if row["exact"] != "1" and (mode or setting != recorded):
+                fail(what, row["about"])
+        if row["exact"] != "1":
+            n_about += 1
+            continue
+        n_exact += 1
+        real = run(seed, size, {**mode, **as_environment(*setting)})
+        for key in COUNTERS:
+            # A wait and its second try are one signal for a replay.
+            if int(row[key]) != real[key] and key != "signals":
+                fail(what, key, row[key], "really", real[key])
+    os.unlink(path)
+    return n_exact, n_about
+
+
+def random_programs(folder):
+    single = {"ADSM_EVICT_BATCH": "1", "ADSM_FAULT_AHEAD": "0"}
+    paper = {"ADSM_PAPER": "1"}
+    cases = [(("lazy", "4K", "auto"), {}), (("rolling", "4K", "3"), single), (("rolling", "64K", "3"), paper)]
+    if FULL:
+        cases += [(("rolling", "64K", "auto"), {}), (("rolling", "4K", "1"), paper), (("rolling", "256K", "7"), single)]
+    for number, (recorded, mode) in enumerate(cases):
+        for seed in range(1, 5 if FULL else 2):
+            size = str((1 << 20) + 5001 * (seed + number))
+            print(seed, recorded, mode, "exact and about:", check_random(folder, str(seed), size, recorded, mode))
+
+
+# ---- files
+
+def record(folder, *arguments, program=(PROGRAM, "anything", "3", "300001")):
+    path = os.path.join(folder, "r")
+    done = subprocess.run([ADSMRUN, "--record", path, *arguments, *program], env=ENVIRONMENT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return path, done
+
+
+def events(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    return data[:HEADER], [struct.unpack("<BBHIQQ", data[at:at + EVENT]) for at in range(HEADER, len(data), EVENT)]
+
+
+def check_format(path):
+    header, found = events(path)
+    same(header[:8], b"ADSMREC\0")
+    same(struct.unpack("<8I", header[8:40])[:5], (1, 0x01020304, HEADER, EVENT, 4096), "header")
+    same(struct.unpack("<4Q", header[40:72])[:2], (65536, 0), "options")
+    same(header[72:88].rstrip(b"\0"), b"rolling")
+    same(found[0][0], 1, "the first event makes the object")
+    same(found[0][4], 300001, "its size")
+    same(found[-1][0], 21, "the last event is the end")
+    kinds = {event[0] for event in found}
+    for kind in (2, 3, 5, 6, 7, 8, 9, 12, 14, 17, 18):
+        if kind not in kinds:
+            fail("no event of kind", kind)
+    same(b"".join(struct.pack("<QQ", *event[4:]) for event in found if event[0] == 2).rstrip(b"\0"), b"it", "name")
+
+
+def check_results(folder, path):
+    text, errors = replay(path)
+    same(errors, "")
+    same(len([line for line in text.splitlines() if line.startswith("rolling")]), 1, "one row:", text)
+    same("(the recorded run)" in text, True, text)
+    swept = rows("--sweep", path)
+    same(len(swept), 2 + 9 * 7, "rows of a sweep")
+    links = rows("--protocol", "lazy", "--link", "1GB/s,10us", "--link=500MB/s", path)
+    same([row["link"] for row in links], ["1GB/s,10us", "500MB/s"])
+    moved = int(links[0]["h2d_bytes"]) + int(links[0]["d2h_bytes"])
+    n = int(links[0]["h2d_transfers"]) + int(links[0]["d2h_transfers"])
+    same([int(row["link_ns"]) for row in links], [moved + 10000 * n, 2 * moved], "link_ns")
+    out = os.path.join(folder, "out.csv")
+    text, _ = replay("--protocol", "lazy", "--csv", out, path)
+    with open(out, encoding="utf-8") as file:
+        same(len(file.readlines()), 2)
+    same("lazy" in text, True, "the table is printed, too")
+    os.unlink(out)
+
+
+def check_plot(folder, path):
+    plot = os.path.join(folder, "it's.svg")
+    done = subprocess.run([REPLAY, "--sweep", "--plot", plot, path], env={"PATH": folder}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    same(done.returncode, 1, "without gnuplot")
+    same("gnuplot is missing" in done.stderr, True, done.stderr)
+    if subprocess.run(["sh", "-c", "command -v gnuplot"], stdout=subprocess.DEVNULL, check=False).returncode:
+        print("no plot: gnuplot is missing")
+        return
+    for ending, link in ("svg", []), ("png", ["--link", "3GB/s,10us"]):
+        plot = os.path.join(folder, "it's." + ending)
+        replay("--sweep", "--plot", plot, *link, path)
+        with open(plot, "rb") as file:
+            same((b"lazy" in file.read()) if ending == "svg" else file.read(4) == b"\x89PNG", True, plot)
+        os.unlink(plot)
+
+
+def check_refused(folder, path):
+    for arguments, status, text in [
+            (["--block-size", "5K", path], 2, "valid"), (["--protocol", "lazy,eager", path], 2, "valid"),
+            (["--link", "fast", path], 2, "valid"), (["--block-size", "4K,,8K", path], 2, "valid"), ([], 2, "missing"),
+            (["--sweep", path, path], 2, "only one"), (["--wrong", path], 2, "--wrong"), (["--csv"], 2, "value"),
+            ([folder + "/none"], 1, "No such file"), (["--csv", folder + "/a/b", path], 1, "cannot write"),
+            ([REPLAY], 1, "it is not a recording"), (["/dev/null"], 1, "empty")]:
+        _, errors = replay(*arguments, status=status)
+        if not errors.startswith("adsm-replay: ") or text not in errors or len(errors.splitlines()) != 1:
+            fail(arguments, errors)
+    same("--sweep" in replay("--help")[0], True)
+    same(replay("--version")[0].startswith("adsm-replay (libadsm) "), True)
+
+
+def check_damaged(folder, path):
+    """No damage of the file may crash a replay."""
+    with open(path, "rb") as file:
+        data = file.read()
+    damaged = os.path.join(folder, "damaged")
+    state = 1
+    for i in range(4000 if FULL else 150):
+        state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
+        at, value = (state >> 33) % (len(data) if i % 4 else HEADER + 4 * EVENT), state >> 25 & 255
+        with open(damaged, "wb") as file:
+            file.write(data[:at] + bytes([value]) + data[at + 1:(len(data) if i % 8 else at + 2)])
+        done = subprocess.run([REPLAY, "--protocol", "batch,lazy,rolling", damaged], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False)
+        if done.returncode not in (0, 1, 2):
+            fail("byte", at, "is", value, ":", done.returncode, done.stderr)
+    os.unlink(damaged)
+
+
+def check_killed(folder):
+    """A killed program leaves all of its events."""
+    path, done = record(folder, program=("sh", "-c", f'{PROGRAM} anything 3 300001; {PROGRAM} anything 4 300001'))
+    same(done.returncode, 0, done.stderr)
+    same(sorted(os.listdir(folder))[0], "r", "the first process")
+    others = [name for name in os.listdir(folder) if name.startswith("r.")]
+    same(len(others), 1, "one file for the second process")
+    for name in ["r", *others]:
+        replay(os.path.join(folder, name))
+        os.unlink(os.path.join(folder, name))
+    path, done = record(folder, program=("sh", "-c", f'exec {PROGRAM} killed 3 300001'))
+    same(done.returncode, -signal.SIGKILL, "killed", done.stderr)
+    same("recording has no end" in replay(path)[0], True)
+    same(events(path)[1][-1][0], 0, "empty events at the end")
+    os.unlink(path)
+    # A file that must not grow.
+    path, done = record(folder, program=("sh", "-c", f'ulimit -S -f 100; exec {PROGRAM} anything 3 300001'))
+    same(done.returncode, 0, done.stderr)
+    same("ADSM_RECORD: cannot record more: File too large" in done.stderr, True, done.stderr)
+    os.unlink(path)
+    same(record(folder, "--trace=r")[1].returncode, 2, "one file for a trace and a recording")
+    done = subprocess.run([ADSMRUN, "--record", "/dev/null", "true"], check=False, stderr=subprocess.DEVNULL)
+    same(done.returncode, 2, "not a regular file")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    os.chdir(scratch)
+    if WHICH == "random":
+        random_programs(scratch)
+    else:
+        recording, result = record(scratch)
+        same((result.returncode, result.stderr), (0, ""), "record")
+        check_format(recording)
+        check_results(scratch, recording)
+        check_plot(scratch, recording)
+        check_refused(scratch, recording)
+        check_damaged(scratch, recording)
+        os.unlink(recording)
+        check_killed(scratch)
+sys.exit(failures > 0)
