@@ -109,23 +109,35 @@ int pb_interrupted(void)
 	return interrupted;
 }
 
+static char part_text[64];		/* "part 2 of 7, " */
+static time_t began;			/* the first part */
+
+void pb_progress_part(unsigned part, unsigned n)
+{
+	began = began ? began : time(NULL);
+	snprintf(part_text, sizeof(part_text), "part %u of %u, ", part, n);
+}
+
 void pb_progress(const char *format, ...)
 {
 	static time_t last;
 	static bool shown;
 	bool terminal = isatty(STDERR_FILENO);
 	time_t now = time(NULL);
-	char line[256];
+	char line[256], part[96] = "";
 	va_list list;
 
 	if (!last)
 		last = now;
+	if (*part_text)
+		snprintf(part, sizeof(part), "%s%ld:%02ld: ", part_text, (long)(now - began) / 60,
+			 (long)(now - began) % 60);
 	va_start(list, format);
 	vsnprintf(line, sizeof(line), format, list);
 	va_end(list);
 	if (!*line ? !shown : !terminal && now - last < 30)
 		return;
-	fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", line);
+	fprintf(stderr, terminal ? "\r\033[K%s%s" : "%s%s\n", *line ? part : "", line);
 	shown = terminal && *line;
 	last = now;
 }

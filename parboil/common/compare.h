@@ -44,6 +44,8 @@ int pb_interrupted(void);		/* the signal, or 0 */
 
 /* A line on standard error that replaces the one before; "" removes it. */
 void pb_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Later lines begin with the number of this part of the work, from 1 on, the number of all, and the time so far. */
+void pb_progress_part(unsigned part, unsigned n);
 
 /* The commands; the exit status. */
 int pb_table(const struct pb_bench *bench, const struct pb_args *args);

@@ -25,6 +25,8 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define FIRST 7
 #define LAST 12
+#define SMALLEST ((size_t)4096)		/* blocks of figures 11 and 12 */
+#define LARGEST_11 ((size_t)32 << 20)
 
 /* What is measured, and for whom. */
 struct session {
@@ -32,6 +34,7 @@ struct session {
 	const char *size;
 	unsigned pairs;
 	unsigned base;			/* of Figure 7: EXPLICIT, or the rival behind all that are compared */
+	unsigned part, n_parts;		/* of the work */
 	char folder[PATH_MAX - 32];
 	bool failed, undrawn, no_gnuplot;
 };
@@ -319,6 +322,12 @@ static bool measure(struct session *session, struct pb_run *run, const struct pb
 	return ok && !pb_interrupted();
 }
 
+/* A part of the work begins. */
+static void next_part(struct session *session)
+{
+	pb_progress_part(++session->part, session->n_parts);
+}
+
 static void prepare(struct session *session, struct pb_run *run, const char *bench, const char *size)
 {
 	*run = (struct pb_run){ .bench = pb_find_bench(bench) };
@@ -447,6 +456,7 @@ static void parboil(struct session *session, struct figure *f7, struct figure *f
 		struct pb_measured measured;
 		struct pb_run run;
 
+		next_part(session);
 		prepare(session, &run, benches[i], size);
 		if (!pb_measure(&run, session->args, session->pairs, &measured))
 			session->failed = true;
@@ -515,6 +525,7 @@ static void volume(struct session *session, struct figure *figure, const struct 
 			.backend = session->args->backend, .block_size = ways_9[i].block_size,
 			.link = session->args->link,
 		};
+	next_part(session);
 	prepare(session, &run, "stencil3d", volume->size);
 	measure(session, &run, &turns, &measured);
 	if (measured.n) {
@@ -579,9 +590,10 @@ static void vector_addition(struct session *session, struct figure *figure)
 	struct pb_run run;
 
 	prepare(session, &run, "vecadd", session->size);
-	for (size_t block = 4096; block <= 32u << 20 && !ended(session); block *= 2) {
+	for (size_t block = SMALLEST; block <= LARGEST_11 && !ended(session); block *= 2) {
 		struct pb_measured measured;
 
+		next_part(session);
 		for (size_t mode = 0; mode < LENGTH(ways); mode++)
 			ways[mode] = (struct pb_config){
 				.variant = PB_ADSM, .protocol = "rolling", .backend = session->args->backend,
@@ -629,18 +641,23 @@ static const char *size_12(const char *size)
 	return strcmp(size, "small") == 0 ? "small" : "rolling";
 }
 
+static size_t largest_12(const char *size)
+{
+	return strcmp(size, "small") == 0 ? 64 << 10 : 1 << 20;
+}
+
 static void rolling_size(struct session *session, struct figure *figure)
 {
 	const char *size = size_12(session->size);
-	size_t last = strcmp(size, "small") == 0 ? 64 << 10 : 1 << 20;
 	unsigned n = session->pairs < 3 ? session->pairs : 3;
 	struct pb_run run;
 
 	prepare(session, &run, "tpacf", size);
-	for (size_t block = 4096; block <= last && !ended(session); block *= 2) {
+	for (size_t block = SMALLEST; block <= largest_12(size) && !ended(session); block *= 2) {
 		struct pb_measured measured[LENGTH(ways_12)] = { 0 };
 		bool whole = true;
 
+		next_part(session);
 		for (size_t i = 0; i < LENGTH(ways_12) && whole; i++) {
 			const struct pb_config way = {
 				.variant = PB_ADSM, .protocol = "rolling", .backend = session->args->backend,
@@ -756,6 +773,26 @@ static void check_files(const struct session *session, const struct figure *figu
 
 #define F(number) figures[(number) - FIRST]
 
+static unsigned n_blocks(size_t largest)
+{
+	unsigned n = 0;
+
+	for (size_t block = SMALLEST; block <= largest; block *= 2)
+		n++;
+	return n;
+}
+
+/* Benchmarks, volumes, and sizes of blocks. */
+static unsigned count_parts(const struct session *session, const struct figure *figures)
+{
+	size_t n_volumes;
+
+	volumes_of(session->size, &n_volumes);
+	return (F(7).wanted || F(8).wanted || F(10).wanted ? (unsigned)LENGTH(benches) : 0) +
+		(F(9).wanted ? (unsigned)n_volumes : 0) + (F(11).wanted ? n_blocks(LARGEST_11) : 0) +
+		(F(12).wanted ? n_blocks(largest_12(size_12(session->size))) : 0);
+}
+
 int pb_figures(const struct pb_args *args)
 {
 	struct figure figures[LAST - FIRST + 1] = { 0 };
@@ -767,6 +804,7 @@ int pb_figures(const struct pb_args *args)
 
 	choose(figures, args);
 	check(&session);
+	session.n_parts = count_parts(&session, figures);
 	open_folder(&session, args->out);
 	check_files(&session, figures);
 	pb_watch_interrupts();

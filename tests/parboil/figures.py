@@ -4,14 +4,17 @@ it has, and one clear line for what goes wrong: figures.py PROGRAM"""
 import csv
 import math
 import os
+import pty
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree
 
-from program import fails, parboil, start
+from program import PROGRAM, fails, parboil, start
 
 BENCHES = ["cp", "mri-fhd", "mri-q", "pns", "rpes", "sad", "tpacf"]
 BLOCKS = [f"{2**i}K" for i in range(2, 10)] + [f"{2**i}M" for i in range(6)]
@@ -147,6 +150,24 @@ def without_gnuplot(folder):
     print("without gnuplot")
 
 
+def progress(folder):
+    """A terminal shows which part of the work runs."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([PROGRAM, "figures", "9", "--size", "small", "--pairs", "1", "--out",
+                           os.path.join(folder, "terminal")], stdout=subprocess.DEVNULL, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while data := os.read(master, 4096):
+                shown += data
+        except OSError:
+            pass  # the other side is closed
+    os.close(master)
+    parts = re.findall(rb"\r\033\[K(part \d of \d), \d+:\d\d: stencil3d \w+: turn 1 of 1, ", shown)
+    assert process.returncode in (0, 1) and sorted(set(parts)) == [b"part 1 of 2", b"part 2 of 2"], shown
+    print("progress")
+
+
 def arguments(folder):
     out = os.path.join(folder, "unmade")
     for number in ["6", "13", "7x", "seven", "", " 7", "+7", "99999999999999999999"]:
@@ -172,6 +193,7 @@ def arguments(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     arguments(scratch)
+    progress(scratch)
     without_gnuplot(scratch)
     interrupted(scratch)
     all_figures(scratch)

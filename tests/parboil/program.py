@@ -9,7 +9,8 @@ import tempfile
 
 PROGRAM = sys.argv[1]
 # Whether moving data takes long enough for a warning, and a turn for a word of progress, is a matter of the machine.
-TIMES = re.compile(r"^(adsm: warning: (moving data took|.* was fetched) |[\w-]+ \w+: (turn|input) ).*\n", re.MULTILINE)
+TIMES = re.compile(r"^(adsm: warning: (moving data took|.* was fetched) |"
+                   r"(part \d+ of \d+, \d+:\d+: )?[\w-]+ \w+: (turn|input) ).*\n", re.MULTILINE)
 
 
 def start(folder, *args, stdin=None, **environment):
