@@ -37,7 +37,13 @@ enum cudaGraphExecUpdateResult {
 enum cudaStreamCaptureStatus {
 	cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated
 };
+enum cudaStreamUpdateCaptureDependenciesFlags {
+	cudaStreamAddCaptureDependencies, cudaStreamSetCaptureDependencies
+};
 #define cudaGraphInstantiateFlagAutoFreeOnLaunch 1
+struct cudaGraphEdgeData {
+	unsigned char from_port, to_port, type, reserved[5];
+};
 
 extern "C" {
 cudaError_t cudaGraphCreate(cudaGraph_t *ret_graph, unsigned int flags);
@@ -67,11 +73,57 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 					     const struct cudaKernelNodeParams *parameters);
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams *parameters);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status,
+				     unsigned long long *ret_id = NULL, cudaGraph_t *ret_graph = NULL,
+				     const cudaGraphNode_t **ret_after = NULL,
+				     const struct cudaGraphEdgeData **ret_edges = NULL, size_t *ret_n = NULL);
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *after,
+						const struct cudaGraphEdgeData *edges, size_t n,
+						unsigned int flags = 0);
 }
 static __inline__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret_exec, cudaGraph_t graph,
 						   unsigned long long flags = 0)
 {
 	return cudaGraphInstantiateWithFlags(ret_exec, graph, flags);
+}
+
+/* Nodes whose body runs while or if a value is set. Only GPUs can set it: other devices refuse kernels that do. */
+typedef unsigned long long cudaGraphConditionalHandle;
+#define cudaGraphCondAssignDefault 1
+enum cudaGraphConditionalNodeType { cudaGraphCondTypeIf, cudaGraphCondTypeWhile, cudaGraphCondTypeSwitch };
+struct cudaConditionalNodeParams {
+	cudaGraphConditionalHandle handle;
+	enum cudaGraphConditionalNodeType type;
+	unsigned int size;
+	cudaGraph_t *phGraph_out;
+};
+struct cudaGraphNodeParams {
+	enum cudaGraphNodeType type;
+	int reserved0[3];
+	union {
+		long long reserved1[29];
+		struct cudaKernelNodeParams kernel;
+		struct cudaMemsetParams memset;
+		struct cudaHostNodeParams host;
+		struct cudaConditionalNodeParams conditional;
+	};
+};
+extern "C" {
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *ret_handle, cudaGraph_t graph,
+					     unsigned int value = 0, unsigned int flags = 0);
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after,
+					  const struct cudaGraphEdgeData *edges, size_t n,
+					  enum cudaStreamCaptureMode mode);
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after,
+			     const struct cudaGraphEdgeData *edges, size_t n, struct cudaGraphNodeParams *parameters);
+__device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value);
+}
+/* Before CUDA 13 edges had no data. */
+static __inline__ cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+					       const cudaGraphNode_t *after, size_t n,
+					       struct cudaGraphNodeParams *parameters)
+{
+	return cudaGraphAddNode(ret_node, graph, after, NULL, n, parameters);
 }
 
 /* ---- Pools of memory ---------------------------------------------------------------------- */
@@ -126,6 +178,16 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t size);
 cudaError_t cudaMallocFromPoolAsync(void **ret_p, size_t size, cudaMemPool_t pool, cudaStream_t stream);
 cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after,
 				     size_t n, struct cudaMemAllocNodeParams *parameters);
+}
+
+static __inline__ cudaError_t cudaMallocAsync(void **ret_p, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+	return cudaMallocFromPoolAsync(ret_p, size, pool, stream);
+}
+template <typename T>
+static __inline__ cudaError_t cudaMallocAsync(T **ret_p, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+{
+	return cudaMallocFromPoolAsync((void **)(void *)ret_p, size, pool, stream);
 }
 
 struct cudaMemPoolPtrExportData { unsigned char reserved[64]; };
@@ -204,13 +266,34 @@ cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *ret_handle, cudaEvent_t 
 cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *ret_event, cudaIpcEventHandle_t handle);
 }
 
+/* ---- Memory of graphics ------------------------------------------------------------------- */
+
+typedef struct cudaGraphicsResource *cudaGraphicsResource_t;
+enum cudaGraphicsRegisterFlags {
+	cudaGraphicsRegisterFlagsNone, cudaGraphicsRegisterFlagsReadOnly, cudaGraphicsRegisterFlagsWriteDiscard,
+	cudaGraphicsRegisterFlagsSurfaceLoadStore = 4, cudaGraphicsRegisterFlagsTextureGather = 8
+};
+enum cudaGraphicsMapFlags {
+	cudaGraphicsMapFlagsNone, cudaGraphicsMapFlagsReadOnly, cudaGraphicsMapFlagsWriteDiscard
+};
+
+extern "C" {
+cudaError_t cudaGraphicsResourceSetMapFlags(cudaGraphicsResource_t resource, unsigned int flags);
+cudaError_t cudaGraphicsMapResources(int n, cudaGraphicsResource_t *resources, cudaStream_t stream = 0);
+cudaError_t cudaGraphicsUnmapResources(int n, cudaGraphicsResource_t *resources, cudaStream_t stream = 0);
+cudaError_t cudaGraphicsResourceGetMappedPointer(void **ret_p, size_t *ret_size, cudaGraphicsResource_t resource);
+cudaError_t cudaGraphicsSubResourceGetMappedArray(cudaArray_t *ret_array, cudaGraphicsResource_t resource,
+						  unsigned int index, unsigned int level);
+cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource);
+}
+
 /* ---- Surfaces ----------------------------------------------------------------------------- */
 
 extern "C" {
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *ret_surface, const struct cudaResourceDesc *resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array, const struct cudaChannelFormatDesc *format,
-				     struct cudaExtent extent, unsigned int n_levels, unsigned int flags);
+				     struct cudaExtent extent, unsigned int n_levels, unsigned int flags = 0);
 cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *ret_array, cudaMipmappedArray_t from, unsigned int level);
 cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array);
 cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *ret_format, struct cudaExtent *ret_extent,

@@ -49,13 +49,14 @@ ADSM_CUDA_TEXEL(float, float, float4)
 template <> struct texel<char> : texel<signed char> { };
 
 /*
- * A read as an instruction of PTX, for the three types. The operands of asm: @coordinates names those that follow.
+ * A read as an instruction of PTX, for the three types. The operands of asm: @coordinates names those that follow, and
+ * ends the address.
  * @n: the layer, or the coordinate that is an integer.
  */
 #define ADSM_CUDA_TEX_OF(name, form, coordinates, wide, letter, ...) \
 	static __device__ __inline__ void name(cudaTextureObject_t texture, wide &v, int n, float x, float y, float z) \
 	{ \
-		__asm__("tex." form " {%0, %1, %2, %3}, [%4, " coordinates "];" \
+		__asm__("tex." form " {%0, %1, %2, %3}, [%4, " coordinates ";" \
 			: "=" letter(v.x), "=" letter(v.y), "=" letter(v.z), "=" letter(v.w) \
 			: "l"(texture), __VA_ARGS__); \
 	}
@@ -64,13 +65,14 @@ template <> struct texel<char> : texel<signed char> { };
 	ADSM_CUDA_TEX_OF(name, dimension ".v4.s32." type, coordinates, int4, "r", __VA_ARGS__) \
 	ADSM_CUDA_TEX_OF(name, dimension ".v4.u32." type, coordinates, uint4, "r", __VA_ARGS__)
 
-ADSM_CUDA_TEX(fetch1, "1d", "s32", "{%5}", "r"(n))
-ADSM_CUDA_TEX(read1, "1d", "f32", "{%5}", "f"(x))
-ADSM_CUDA_TEX(read2, "2d", "f32", "{%5, %6}", "f"(x), "f"(y))
-ADSM_CUDA_TEX(read3, "3d", "f32", "{%5, %6, %7, %7}", "f"(x), "f"(y), "f"(z))
-ADSM_CUDA_TEX(layer1, "a1d", "f32", "{%5, %6}", "r"(n), "f"(x))
-ADSM_CUDA_TEX(layer2, "a2d", "f32", "{%5, %6, %7, %7}", "r"(n), "f"(x), "f"(y))
-ADSM_CUDA_TEX(cube, "cube", "f32", "{%5, %6, %7, %7}", "f"(x), "f"(y), "f"(z))
+ADSM_CUDA_TEX(fetch1, "1d", "s32", "{%5}]", "r"(n))
+ADSM_CUDA_TEX(read1, "1d", "f32", "{%5}]", "f"(x))
+ADSM_CUDA_TEX(read2, "2d", "f32", "{%5, %6}]", "f"(x), "f"(y))
+ADSM_CUDA_TEX(read3, "3d", "f32", "{%5, %6, %7, %7}]", "f"(x), "f"(y), "f"(z))
+ADSM_CUDA_TEX(layer1, "a1d", "f32", "{%5, %6}]", "r"(n), "f"(x))
+ADSM_CUDA_TEX(layer2, "a2d", "f32", "{%5, %6, %7, %7}]", "r"(n), "f"(x), "f"(y))
+ADSM_CUDA_TEX(cube, "cube", "f32", "{%5, %6, %7, %7}]", "f"(x), "f"(y), "f"(z))
+ADSM_CUDA_TEX(level2, "level.2d", "f32", "{%5, %6}], %7", "f"(x), "f"(y), "f"(z))
 #undef ADSM_CUDA_TEX
 #undef ADSM_CUDA_TEX_OF
 
@@ -107,10 +109,13 @@ ADSM_CUDA_TEXTURE(tex1DLayered, layer1, (cudaTextureObject_t texture, float x, i
 ADSM_CUDA_TEXTURE(tex2DLayered, layer2, (cudaTextureObject_t texture, float x, float y, int layer),
 		  (T *ret_value, cudaTextureObject_t texture, float x, float y, int layer), (texture, x, y, layer),
 		  layer, x, y, 0)
-/* Cubes are for GPUs: other devices refuse kernels that read them. */
+/* Cubes and levels are for GPUs: other devices refuse kernels that read them. */
 ADSM_CUDA_TEXTURE(texCubemap, cube, (cudaTextureObject_t texture, float x, float y, float z),
 		  (T *ret_value, cudaTextureObject_t texture, float x, float y, float z), (texture, x, y, z),
 		  0, x, y, z)
+ADSM_CUDA_TEXTURE(tex2DLod, level2, (cudaTextureObject_t texture, float x, float y, float level),
+		  (T *ret_value, cudaTextureObject_t texture, float x, float y, float level), (texture, x, y, level),
+		  0, x, y, level)
 #undef ADSM_CUDA_TEXTURE
 
 /* ---- The CPU's part ----------------------------------------------------------------------- */

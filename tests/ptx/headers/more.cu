@@ -31,6 +31,14 @@ __global__ void surfaces(cudaSurfaceObject_t surface, float4 *out)
 	out[2].x = surf1Dread<float>(surface, 4) + surf2DLayeredread<short>(surface, 2, 3, 4);
 }
 
+/* A level of a texture; a value that decides what a graph runs. */
+__global__ void levels(cudaTextureObject_t texture, float4 *out, cudaGraphConditionalHandle handle)
+{
+	out[0] = tex2DLod<float4>(texture, 0.5f, 0.5f, 1);
+	tex2DLod(&out[1], texture, 0.5f, 0.5f, 2);
+	cudaGraphSetConditional(handle, out[0].x > 0);
+}
+
 /* Memory of the C library. */
 __global__ void bytes(char *to, const char *from, int n)
 {
@@ -38,6 +46,47 @@ __global__ void bytes(char *to, const char *from, int n)
 	memmove(to + 1, to, (size_t)n);
 	memset(to + n, 0, (size_t)n);
 	to[0] = (char)(memcmp(to, from, (size_t)n) + (int)strlen(from));
+}
+
+/* Nodes of a graph, of which one runs as long as a value is set. */
+static void add_nodes(cudaGraph_t graph, cudaStream_t stream)
+{
+	cudaGraphNodeParams kernel = { cudaGraphNodeTypeKernel }, loop = { cudaGraphNodeTypeConditional };
+	cudaGraphNode_t nodes[2];
+	const cudaGraphNode_t *after;
+	cudaStreamCaptureStatus status;
+	size_t n;
+
+	kernel.kernel.func = (void *)levels;
+	kernel.kernel.gridDim = 1;
+	cudaGraphConditionalHandleCreate(&loop.conditional.handle, graph, 1, cudaGraphCondAssignDefault);
+	loop.conditional.type = cudaGraphCondTypeWhile;
+	loop.conditional.size = 1;
+	cudaGraphAddNode(&nodes[0], graph, NULL, NULL, 0, &kernel);
+	cudaGraphAddNode(&nodes[1], graph, nodes, 1, &loop);
+	cudaStreamBeginCaptureToGraph(stream, loop.conditional.phGraph_out[0], NULL, NULL, 0,
+				      cudaStreamCaptureModeGlobal);
+	cudaStreamGetCaptureInfo(stream, &status, NULL, &graph, &after, NULL, &n);
+	cudaStreamUpdateCaptureDependencies(stream, nodes, NULL, 1, cudaStreamSetCaptureDependencies);
+}
+
+/* Memory of graphics, and attributes by their numbers. */
+static int map(cudaGraphicsResource *resource, float **ret_p)
+{
+	size_t size;
+	int value = 0;
+
+	static_assert(cudaDevAttrPciBusId == 33 && cudaDevAttrMultiGpuBoardGroupID == 85 &&
+		      cudaDevAttrMaxTexture1DLayeredLayers == 43 && cudaDevAttrMaxSharedMemoryPerMultiprocessor == 81 &&
+		      cudaDevAttrCanUseHostPointerForRegisteredMem == 91 &&
+		      cudaDevAttrDirectManagedMemAccessFromHost == 101 &&
+		      cudaDevAttrMemoryPoolSupportedHandleTypes == 119, "numbers of attributes");
+	cudaGraphicsResourceSetMapFlags(resource, cudaGraphicsMapFlagsReadOnly);
+	cudaGraphicsMapResources(1, &resource);
+	cudaGraphicsResourceGetMappedPointer((void **)ret_p, &size, resource);
+	cudaDeviceGetAttribute(&value, cudaDevAttrHostNativeAtomicSupported, 0);
+	cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0);
+	return value + (int)size;
 }
 
 int main(void)
@@ -61,6 +110,9 @@ int main(void)
 	cudaUnbindTexture(line);
 	cudaGraphCreate(&graph, 0);
 	cudaGraphInstantiate(&exec, graph);
+	add_nodes(graph, 0);
+	map(NULL, &p);
 	cudaDeviceGetDefaultMemPool(&pool, 0);
+	cudaMallocAsync(&p, 100, pool, 0);
 	return (int)cudaMallocFromPoolAsync((void **)&p, 100, pool, 0);
 }
