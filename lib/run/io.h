@@ -53,8 +53,8 @@ int adsm_io_begin_output(struct adsm_io *io, const struct iovec *vector, int n, 
 int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 /*
  * Call this after input, on every way out: @delivered bytes have come, in the order of the vector. Returns 0, or a
- * negative errno: the bytes are there, but the rest of their block could not be fetched. After output, or a second
- * time, it does nothing.
+ * negative errno: the rest of a block could not be fetched. The bytes are there, unless a second fetch of their block
+ * failed too. After output, or a second time, it does nothing.
  */
 int adsm_io_end(struct adsm_io *io, size_t delivered);
 /*
