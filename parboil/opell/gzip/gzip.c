@@ -189,8 +189,8 @@ static size_t find_members(struct bytes file, struct member **ret_members, size_
 
 static const char *const results_say[] = {
 	[GZIP_OK] = "", [GZIP_DAMAGED] = "is damaged", [GZIP_SHORT] = "is truncated",
-	[GZIP_LONG] = "has more bytes than its trailer says", [GZIP_WRONG_CRC] = "has another checksum than its "
-					  "trailer says",
+	[GZIP_LONG] = "has more bytes than its trailer says",
+	[GZIP_WRONG_CRC] = "has another checksum than its trailer says",
 	[GZIP_WRONG_SIZE] = "has fewer bytes than its trailer says",
 };
 
