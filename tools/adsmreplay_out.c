@@ -2,6 +2,7 @@
 /* adsmreplay_out.c - the results of replays: as a table, as CSV, and drawn. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -196,14 +197,18 @@ bool draw_plot(const char *path, const struct row *rows, size_t n)
 {
 	/* The user's own settings of gnuplot have no effect. */
 	FILE *out = popen("gnuplot -d", "we");
+	void (*old)(int);
 	int status;
 
 	if (!out) {
 		complain("--plot: cannot run gnuplot: %s", strerror(errno));
 		return false;
 	}
+	/* A shell that finds no gnuplot may have ended. */
+	old = signal(SIGPIPE, SIG_IGN);
 	put_script(out, path, rows, n);
 	status = pclose(out);
+	signal(SIGPIPE, old);
 	if (!status)
 		return true;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
