@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Events of calls and copies, and loans."""
+"""Events of calls and copies, loans, pointers in memory."""
 import errno
 import threading
 
@@ -19,6 +19,21 @@ ADSM_KERNEL(waits, ADSM_ONCE_IN(int, units), ADSM_OUT(int, result))
 
 	ADSM_THREADS {
 		result[0] = unit[0];
+	}
+}
+"""
+# Reads arrays by pointers in memory.
+FOLLOW = r"""
+#include <adsm_kernel.h>
+
+ADSM_KERNEL(follow, ADSM_IN(unsigned long, rows), ADSM_OUT(int, sums), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		const int *row = (const int *)rows[ADSM_GLOBAL_X];
+
+		sums[ADSM_GLOBAL_X] = 0;
+		for (int i = 0; i < n; i++)
+			sums[ADSM_GLOBAL_X] += row[i];
 	}
 }
 """
@@ -117,6 +132,19 @@ def test_loans():
     with pytest.raises(ValueError, match="read-only"):
         with adsm.lent(a):
             pass
+
+
+def test_device_addresses():
+    follow = adsm.kernel(FOLLOW)
+    rows = [adsm.array(np.full(100, i, "i4")) for i in range(4)]
+    pointers = adsm.array(np.array([adsm.device_address(row) for row in rows[:3]] +
+                                   [adsm.device_address(rows[3][50:])], "u8"))
+    assert pointers[3] == adsm.device_address(rows[3]) + 200
+    sums = adsm.empty(4, "i4")
+    follow(pointers, sums, 50, grid=1, block=4, uses=rows)
+    assert sums.tolist() == [0, 50, 100, 150]
+    with pytest.raises(ValueError, match="not on shared memory"):
+        adsm.device_address(np.zeros(3))
 
 
 def test_error():

@@ -20,7 +20,7 @@
 Run it by `python3 -m adsm.run SCRIPT`. docs/python.md describes the package.
 """
 from ._arguments import In, InOut, Local, Out
-from ._arrays import ObjectInfo, array, asarray, empty, held, info, is_shared, lent, set_name, zeros
+from ._arrays import ObjectInfo, array, asarray, device_address, empty, held, info, is_shared, lent, set_name, zeros
 from ._devices import Device, DeviceArray, Event, call_event, devices, set_device
 from ._library import CompileError, Error, OutOfMemory, PreloadWarning, is_preloaded
 from ._modules import Kernel, Module, kernel, load, module, sync
@@ -34,7 +34,7 @@ __version__ = "0.2.0"
 __all__ = [
     "CompileError", "Device", "DeviceArray", "Error", "Event", "In", "InOut", "Kernel", "Local", "Module", "ObjectInfo",
     "Once", "Out", "OutOfMemory", "Parameter", "PreloadWarning", "Stats", "Waiter", "array", "asarray",
-    "call_event", "devices", "empty", "held", "info", "is_preloaded", "is_shared", "kernel", "lent", "load", "module",
-    "on_device", "options", "placed", "reset_stats", "set_device", "set_name", "set_options", "shutdown", "start",
-    "stats", "striped", "sync", "tiled", "version", "waiters", "zeros",
+    "call_event", "device_address", "devices", "empty", "held", "info", "is_preloaded", "is_shared", "kernel", "lent",
+    "load", "module", "on_device", "options", "placed", "reset_stats", "set_device", "set_name", "set_options",
+    "shutdown", "start", "stats", "striped", "sync", "tiled", "version", "waiters", "zeros",
 ]

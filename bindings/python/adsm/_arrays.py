@@ -185,6 +185,16 @@ def info(values: Array) -> ObjectInfo:
                       found.n_read_only, found.n_dirty, found.protocol.decode(), found.device)
 
 
+def device_address(values: Array) -> int:
+    """The address of an array's first element on its device, for pointers that kernels find in memory. A call of such a
+    kernel needs uses=[array]. The object keeps its device memory from now on.
+
+    Errors: ENOTSUP if memory of the device has no addresses, ENOMEM if the device is full.
+    """
+    _require_shared(values)
+    return _library.check_pointer(_library.get().adsmSafe(address_of(values)))
+
+
 def set_name(values: Array, name: str) -> None:
     """Name the object that an array is in, for reports, traces and messages."""
     _require_shared(values)

@@ -117,6 +117,7 @@ PROTOTYPES: list[tuple[str, Any, list[Any]]] = [
     ("adsmUnhold", c_int, [c_void_p, c_size_t]),
     ("adsmIsShared", c_int, [c_void_p]),
     ("adsmSetName", c_int, [c_void_p, c_char_p]),
+    ("adsmSafe", c_uint64, [c_void_p]),
     ("adsmObjectInfo", c_int, [c_void_p, POINTER(ObjectProps)]),
     ("adsmModuleLoadWith", c_void_p, [c_char_p, c_size_t, POINTER(ModuleOptions)]),
     ("adsmModuleUnload", c_int, [c_void_p]),
