@@ -57,6 +57,7 @@ struct adsm_device_caps {
 	bool keeps;		/* alloc() and free() are slow: the library keeps freed memory for new objects */
 	bool cuda_code;		/* module_load() accepts code of CUDA devices; other drivers may crash on it */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
+	bool once_travels;	/* and units are copied, so that a unit that was set stays set */
 	bool services;		/* kernels may call services: config.serve */
 	bool task_services;	/* tasks, too */
 	bool variables;		/* a launch gives kernels the addresses of their module's variables */

@@ -63,6 +63,8 @@
  * - ADSM_GET(name, unit): waits until the unit is set, and returns its address, a const type *.
  * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
  * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
+ * - ADSM_ROOM(name, unit): the same as ADSM_FRESH, but waits until the unit is not set. ADSM_EMPTY(name, unit): empties
+ *   a unit that is set, so that it can be written again. Only on the device cpu.
  * A block may wait for units that earlier blocks set (linear index, x fastest), earlier calls, other devices or the
  * CPU. Workers of a task may also wait for each other.
  *
@@ -168,6 +170,8 @@
 #define ADSM_GET(name, unit) ((const __global void *)((const __global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_FRESH(name, unit) ((__global void *)((__global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_SET(name, unit) ((void)(unit))
+#define ADSM_ROOM(name, unit) ADSM_FRESH(name, unit)
+#define ADSM_EMPTY(name, unit) ((void)(unit))
 /* Services: this code never runs either. */
 #define ADSM_SERVICE(name, in, in_size, out, out_size) ((void)(in), (void)(out), -95)
 #define ADSM_PRINT(format, ...) (-95)
@@ -228,6 +232,8 @@
 #define ADSM_GET(name, unit) ((decltype(name))((char *)(name) + adsm_unit_##name * (unsigned long long)(unit)))
 #define ADSM_FRESH(name, unit) ADSM_GET(name, unit)
 #define ADSM_SET(name, unit) ((void)(unit))
+#define ADSM_ROOM(name, unit) ADSM_FRESH(name, unit)
+#define ADSM_EMPTY(name, unit) ((void)(unit))
 #define ADSM_SERVICE(name, in, in_size, out, out_size) ((void)(in), (void)(out), -95)
 #define ADSM_PRINT(format, ...) (-95)
 #define ADSM_NEXT(counter, chunk) ((long)0x7fffffffffffffffL)
@@ -304,6 +310,8 @@ struct adsm_kernel_once {
 	const void *(*get)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
 	void *(*fresh)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
 	void (*set)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
+	void *(*room)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
+	void (*empty)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
 };
 
 #define ADSM_KERNEL_MAGIC "ADSMKRN"
@@ -426,6 +434,9 @@ struct adsm_kernel_desc {
 #define ADSM_FRESH(name, unit) \
 	((__typeof__(*name) *)(__UINTPTR_TYPE__)adsm_once_##name->fresh(adsm_once_##name, unit))
 #define ADSM_SET(name, unit) adsm_once_##name->set(adsm_once_##name, unit)
+#define ADSM_ROOM(name, unit) \
+	((__typeof__(*name) *)(__UINTPTR_TYPE__)adsm_once_##name->room(adsm_once_##name, unit))
+#define ADSM_EMPTY(name, unit) adsm_once_##name->empty(adsm_once_##name, unit)
 
 #define ADSM_INLINE_ static inline __attribute__((unused))
 /*

@@ -13,8 +13,8 @@ extern "C" {
  * Write-once objects
  *
  * A write-once object is an array of units. Each unit is written once. A unit is empty first. It is fresh while a
- * thread or a kernel writes it. It is set when it is complete, and then it never changes. A reader of a unit waits
- * until the unit is set.
+ * thread or a kernel writes it. It is set when it is complete, and then it does not change, unless the program empties
+ * it (adsmOnceEmpty()). A reader of a unit waits until the unit is set.
  *
  * Threads of the CPU and kernels of several devices may use the same write-once object at the same time, also while
  * calls run. An access of the CPU waits for the unit, not for calls that use the object.
@@ -256,6 +256,35 @@ ADSM_API void *adsmOnceFresh(adsmOnce *once, size_t unit);
  *   -ENOTSUP  the process is the child of a fork()
  */
 ADSM_API int adsmOnceSet(adsmOnce *once, size_t unit);
+
+/* ---- units that are used again: pipelines without end, in an object of limited size ------- */
+
+/**
+ * Empty a unit that is set. The unit can then be written again: a next generation of data. Threads and kernels that
+ * wait for room in the unit (adsmOnceRoom()) wake up.
+ *
+ * The caller ensures that no thread, kernel or call still reads the unit. Addresses of the unit from adsmOnceGet() are
+ * invalid from then on. A reader that comes later waits for the next generation. Plain loads wait, too.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the unit is not set, @once is not a write-once object, or it has no such unit
+ *   -ENOTSUP  a device is a cluster, or the process is the child of a fork()
+ */
+ADSM_API int adsmOnceEmpty(adsmOnce *once, size_t unit);
+
+/**
+ * Wait until a unit is not set, and begin to write it. If the unit is not set, the function does the same as
+ * adsmOnceFresh(). Otherwise it waits until adsmOnceEmpty() or a kernel empties the unit.
+ *
+ *	for (size_t i = 0; ; i++) {
+ *		make(adsmOnceRoom(blocks, i % blocks->count));	// waits until the reader has emptied the unit
+ *		adsmOnceSet(blocks, i % blocks->count);
+ *	}
+ *
+ * The function is a cancellation point. Returns the address, or NULL with errno: the errors are those of
+ * adsmOnceWait().
+ */
+ADSM_API void *adsmOnceRoom(adsmOnce *once, size_t unit);
 
 /* ---- calls that wait for units: the kernel itself does not wait --------------------------- */
 

@@ -48,7 +48,7 @@ static size_t check_phase(size_t i)
 {
 	static const char *const outside_only[] = {
 		"ADSM_THREADS", "ADSM_BARRIER", "ADSM_SHARED", "ADSM_PRIVATE", "ADSM_KERNEL", "ADSM_KERNEL_MAX",
-		"ADSM_GET", "ADSM_FRESH", "ADSM_SET",
+		"ADSM_GET", "ADSM_FRESH", "ADSM_SET", "ADSM_ROOM", "ADSM_EMPTY",
 	};
 	size_t end;
 

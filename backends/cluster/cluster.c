@@ -233,6 +233,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 		.signal_safe = true,
 		.survives = true,
 		.once = true,
+		.once_travels = true,
 		.variables = true,
 		.services = true,
 		.memory_size = adsm_cluster_options.memory_size,

@@ -102,6 +102,27 @@ int adsmOnceSet(adsmOnce *once, size_t unit)
 	return 0;
 }
 
+void *adsmOnceRoom(adsmOnce *once, size_t unit)
+{
+	ADSM_TELLS;
+	struct adsm_once_object *object;
+	int error = object_of_unit(once, unit, &object);
+
+	if (!error)
+		error = adsm_once_room(object, unit, __builtin_return_address(0));
+	return error ? adsm_null_with(ADSM_TOLD(error)) : (char *)once->room + unit * once->size;
+}
+
+int adsmOnceEmpty(adsmOnce *once, size_t unit)
+{
+	ADSM_UNCANCELLED;
+	ADSM_TELLS;
+	struct adsm_once_object *object;
+	int error = object_of_unit(once, unit, &object);
+
+	return ADSM_TOLD(error ? error : adsm_once_make_empty(object, unit));
+}
+
 int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 {
 	ADSM_TELLS;

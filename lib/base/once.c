@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct adsm_once_note) % sizeof(uint64_t) == 0, "a note is
 static uint32_t bucket_of(uint64_t address, uint64_t unit)
 {
 	/* Consecutive units, and consecutive objects, get different buckets. */
-	uint64_t hash = (unit + (address >> 12)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = ((unit & ~ADSM_ONCE_ROOM) + (address >> 12)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint32_t)(hash >> 54) % ADSM_ONCE_BUCKETS;
 }
@@ -38,6 +38,15 @@ static void wake(struct adsm_once_table *table, struct adsm_once_bucket *bucket)
 	ring(table);
 }
 
+/* Wake the threads that sleep on a bucket, because a unit of this object has changed. */
+static void wake_for(struct adsm_once_table *table, struct adsm_once_shared *shared, struct adsm_once_bucket *bucket)
+{
+	atomic_store_explicit(&bucket->cpu, adsm_os_cpu(), memory_order_relaxed);
+	atomic_fetch_add(&bucket->tick, 1);
+	adsm_os_wake(&bucket->tick, INT_MAX, atomic_load(&shared->far));
+	ring(table);
+}
+
 int adsm_once_fresh(struct adsm_once_shared *shared, uint64_t unit)
 {
 	uint8_t was = ADSM_ONCE_EMPTY;
@@ -55,12 +64,20 @@ int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared
 
 	if (!atomic_compare_exchange_strong(&shared->flags[unit], &was, ADSM_ONCE_SET))
 		return was == ADSM_ONCE_SET ? -EEXIST : -EINVAL;
-	if (atomic_load(&bucket->sleepers)) {
-		atomic_store_explicit(&bucket->cpu, adsm_os_cpu(), memory_order_relaxed);
-		atomic_fetch_add(&bucket->tick, 1);
-		adsm_os_wake(&bucket->tick, INT_MAX, atomic_load(&shared->far));
-		ring(table);
-	}
+	if (atomic_load(&bucket->sleepers))
+		wake_for(table, shared, bucket);
+	return 0;
+}
+
+int adsm_once_empty(struct adsm_once_table *table, struct adsm_once_shared *shared, uint64_t address, uint64_t unit)
+{
+	struct adsm_once_bucket *bucket = &table->buckets[bucket_of(address, unit)];
+	uint8_t was = ADSM_ONCE_SET;
+
+	if (!atomic_compare_exchange_strong(&shared->flags[unit], &was, ADSM_ONCE_EMPTY))
+		return -EINVAL;
+	if (atomic_load(&bucket->sleepers))
+		wake_for(table, shared, bucket);
 	return 0;
 }
 
@@ -97,7 +114,7 @@ static _Thread_local struct {
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit)
 {
 	for (int i = 0; i < SPINS && !mine.alone; i++) {
-		if (adsm_once_is_set(shared, unit))
+		if (adsm_once_is_over(shared, unit))
 			return true;
 #if defined(__x86_64__)
 		__builtin_ia32_pause();
@@ -203,7 +220,8 @@ int adsm_once_wait_once(const struct adsm_once_wait *wait,
 	uint64_t verdict;
 	int device, error = adsm_once_failed(wait->shared, &device);
 
-	if (atomic_load(&wait->shared->flags[wait->unit]) == ADSM_ONCE_SET)
+	if ((atomic_load(&wait->shared->flags[wait->unit & ~ADSM_ONCE_ROOM]) == ADSM_ONCE_SET) !=
+	    ((wait->unit & ADSM_ONCE_ROOM) != 0))
 		return 0;
 	if (error)
 		return error;

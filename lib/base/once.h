@@ -39,6 +39,9 @@ struct adsm_once_note {
 	char kernel[ADSM_ONCE_KERNEL];
 };
 
+/* In the unit of a note: the thread waits until the unit is not set. */
+#define ADSM_ONCE_ROOM (UINT64_C(1) << 63)
+
 #define ADSM_ONCE_WORDS (sizeof(struct adsm_once_note) / sizeof(uint64_t))
 
 struct adsm_once_slot {
@@ -82,6 +85,15 @@ static inline bool adsm_once_is_set(const struct adsm_once_shared *shared, uint6
 	return atomic_load_explicit(&shared->flags[unit], memory_order_acquire) == ADSM_ONCE_SET;
 }
 
+/* Make a set unit empty, and wake all that wait for room in it. 0; -EINVAL: it is not set. */
+int adsm_once_empty(struct adsm_once_table *table, struct adsm_once_shared *shared, uint64_t address, uint64_t unit);
+/* Is a wait over? @unit: of its note. */
+static inline bool adsm_once_is_over(const struct adsm_once_shared *shared, uint64_t unit)
+{
+	return unit & ADSM_ONCE_ROOM ? !adsm_once_is_set(shared, unit & ~ADSM_ONCE_ROOM) :
+		adsm_once_is_set(shared, unit);
+}
+
 /* Call this before a kernel in another process gets the object: until then only threads of this process sleep and wake
  * others. */
 void adsm_once_go_far(struct adsm_once_table *table, struct adsm_once_shared *shared);
@@ -102,7 +114,8 @@ struct adsm_once_wait {
 	uint32_t number;		/* the slot's */
 };
 
-/* Spin for a moment, unless that was useless in this thread's last wait. Returns whether the unit is set. */
+/* Spin for a moment, unless that was useless in this thread's last wait. Returns whether the wait is over. @unit: of
+ * its note. */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit);
 /* Begin a wait: take a slot and show it. adsm_once_wait_end() ends the wait. Sets note->since_ns. */
 void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
@@ -115,7 +128,7 @@ void adsm_once_wait_show(struct adsm_once_wait *wait);
 void adsm_once_wait_end(const struct adsm_once_wait *wait);
 /*
  * One round of a wait. Returns:
- * - 0: the unit is set
+ * - 0: the wait is over
  * - an error: the one of adsm_once_failed(), or the verdict's
  * - -EAGAIN: not set yet; it has slept, or a signal came
  */

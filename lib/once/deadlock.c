@@ -224,7 +224,7 @@ static void take_notes(void)
 		if (!adsm_once_note_read(adsm_once_table, i, note))
 			continue;
 		object = adsm_once_at(note->address);	/* the object may have been freed since */
-		waits = object && !adsm_once_is_set(object->shared, note->unit);
+		waits = object && !adsm_once_is_over(object->shared, note->unit);
 		goes_on |= has_been_woken(i, note, waits);
 		if (waits)
 			slots[n_notes[0]++] = i;
@@ -267,8 +267,9 @@ static void end_waits(void)
 		else
 			adsm_format(who, sizeof(who), "kernel '%s' on device %d%s, block %lu,", note->kernel,
 				    note->device, node, (unsigned long)note->where);
-		adsm_error("deadlock: %s waits for unit %lu of the write-once object at %p, for %lu ms so far", who,
-			   (unsigned long)note->unit, (void *)note->address,
+		adsm_error("deadlock: %s waits for %sunit %lu of the write-once object at %p, for %lu ms so far", who,
+			   note->unit & ADSM_ONCE_ROOM ? "room in " : "",
+			   (unsigned long)(note->unit & ~ADSM_ONCE_ROOM), (void *)note->address,
 			   (unsigned long)((now - note->since_ns) / 1000000));
 	}
 	for (size_t i = 0; i < n_notes[0]; i++)

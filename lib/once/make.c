@@ -294,6 +294,8 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size)
 	object->handle = (adsmOnce){ .size = size, .count = count };
 	object->engine = NULL;
 	object->placed = 0;
+	atomic_store(&object->opened, false);
+	atomic_store(&object->emptied, false);
 	atomic_store(&object->closing, false);
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
 		atomic_store(&object->use_seq[i], 0);

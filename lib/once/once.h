@@ -32,6 +32,8 @@ struct adsm_once_object {
 	size_t n_runs;
 	unsigned placed;		/* the places with memory, by bits: bit 0
 					   is the host, the next ones are devices */
+	_Atomic bool opened;		/* pages of the view were opened, perhaps */
+	_Atomic bool emptied;		/* units were emptied, perhaps */
 	_Atomic bool closing;		/* it is about to be freed: no call may take it */
 	_Atomic uint32_t users;		/* calls that are being entered */
 	/* For each home the last call that has the object, and the last one that may set units of it; 0: none. */

@@ -153,7 +153,8 @@ static void end_wait(struct waiting *waiting)
 	end_left(place_of(waiting));		/* waits of signal handlers that were left by jumps */
 	if (waiting->at == WAITS_MAX || (is_noted(waiting) && exchange(&mine.in[waiting->at], place_of(waiting), 0)))
 		adsm_once_wait_end(&waiting->wait);
-	adsm_note_once((uintptr_t)waiting->object->handle.address, waiting->wait.unit, waiting->wait.since_ns);
+	adsm_note_once((uintptr_t)waiting->object->handle.address, waiting->wait.unit & ~ADSM_ONCE_ROOM,
+		       waiting->wait.since_ns);
 }
 
 /* The thread can be cancelled only here. The cleanup is in the frames of the callers. */
@@ -169,7 +170,7 @@ static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value, bool far)
 
 /* AddressSanitizer reports an error of its own if a cancelled thread leaves a frame that it has instrumented. */
 __attribute__((no_sanitize("address")))
-static int wait_for(struct adsm_once_object *object, size_t unit, const void *where,
+static int wait_for(struct adsm_once_object *object, uint64_t unit, const void *where,
 		    int (*sleep)(_Atomic uint32_t *word, uint32_t value, bool far))
 {
 	struct adsm_once_note note = { .address = (uintptr_t)object->handle.address, .unit = unit,
@@ -210,7 +211,7 @@ static const char *reason(const struct adsm_once_object *object, int error)
 	if (error == -EDEADLK && adsm_serving)
 		return "a kernel waits for this service";
 	if (error == -EDEADLK)
-		return "all threads and kernels that could set the unit wait, too (adsmOnceWaiters)";
+		return "all threads and kernels that could change that wait, too (adsmOnceWaiters)";
 	return adsm_error_string(error);
 }
 
@@ -231,6 +232,41 @@ int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *wher
 		return adsm_fail(-EINVAL, "unit %zu does not exist: the write-once object at %p has %zu units, counted "
 				 "from 0", unit, object->handle.address, object->handle.count);
 	return get(object, unit, where, sleep_cancellable);
+}
+
+int adsm_once_room(struct adsm_once_object *object, size_t unit, const void *where)
+{
+	int error = 0;
+
+	/* Another writer may set the unit before this one begins. */
+	while (!error && adsm_once_fresh(object->shared, unit)) {
+		error = wait_for(object, unit | ADSM_ONCE_ROOM, where, sleep_cancellable);
+		if (error)
+			adsm_fail(error, "unit %zu of the write-once object at %p is set, and will not be emptied: %s",
+				  unit, object->handle.address, reason(object, error));
+	}
+	return error;
+}
+
+int adsm_once_make_empty(struct adsm_once_object *object, size_t unit)
+{
+	const size_t first = unit * object->handle.size / ADSM_PAGE_SIZE;
+	const size_t end = ((unit + 1) * object->handle.size - 1) / ADSM_PAGE_SIZE + 1;
+	char *view = object->handle.address;
+
+	for (int i = 0; i < adsm_n_homes; i++)
+		if (adsm_homes[i].device->caps.once_travels)
+			return adsm_fail(-ENOTSUP, "units of write-once objects cannot be emptied on a cluster, whose "
+					 "nodes have copies of them");
+	/* A thread that opens a page at the same time looks again after that, and closes it. */
+	atomic_store(&object->emptied, true);
+	if (adsm_once_empty(adsm_once_table, object->shared, (uintptr_t)view, unit))
+		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p is not set: only a set unit can be "
+				 "emptied", unit, object->handle.address);
+	if (atomic_load(&object->opened))
+		object->engine->permit(view + first * ADSM_PAGE_SIZE, (end - first) * ADSM_PAGE_SIZE, ADSM_PROT_READ,
+				       ADSM_PROT_NONE);
+	return 0;
 }
 
 /* ---- touches of the view */
@@ -269,6 +305,7 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	while (end < n_pages && end - page < WINDOW && is_whole(object, end) && is_permitted(object, end))
 		end++;
 	size = (end - first) * ADSM_PAGE_SIZE;
+	atomic_store(&object->opened, true);
 	error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
 	if (error == -ENOMEM) {
 		/* A closed view is one mapping, or one for each run. Later touches open it again. */
@@ -278,9 +315,10 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	}
 	if (!error)
 		adsm_os_populate(view + first * ADSM_PAGE_SIZE, size, false);
-	/* There is no lock. If the program has closed a page meanwhile, the last of the threads closes it again. */
-	for (; adsm_is_limited(&object->stand_in) && first < end; first++)
-		if (!is_permitted(object, first))
+	/* There is no lock. If the program has closed a page meanwhile, or has emptied a unit of it, the last of the
+	 * threads closes it again. */
+	for (; (adsm_is_limited(&object->stand_in) || atomic_load(&object->emptied)) && first < end; first++)
+		if (!is_permitted(object, first) || !is_whole(object, first))
 			object->engine->permit(view + first * ADSM_PAGE_SIZE, ADSM_PAGE_SIZE, ADSM_PROT_READ,
 					       ADSM_PROT_NONE);
 	return error;

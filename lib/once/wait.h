@@ -10,6 +10,10 @@
  * -EDEADLK with an error text.
  */
 int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where);
+/* Wait until the unit is not set, and begin to write it. As adsm_once_get(). */
+int adsm_once_room(struct adsm_once_object *object, size_t unit, const void *where);
+/* Make a set unit empty. -EINVAL: it is not set; -ENOTSUP: on a cluster; with an error text. */
+int adsm_once_make_empty(struct adsm_once_object *object, size_t unit);
 /* This thread jumps to code whose stack pointer is @stack: the waits that it leaves end (core/frame.h). */
 void adsm_once_leave(uintptr_t stack, bool may_return);
 /* Serve a fault in a view, or a store to the readers' mapping. Returns FOREIGN if it is in neither. No lock is held. */

@@ -28,7 +28,7 @@ static void describe(const struct adsm_once_note *note, uint64_t now, adsmOnceWa
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->address = (const void *)note->address;
-	ret->unit = note->unit;
+	ret->unit = note->unit & ~ADSM_ONCE_ROOM;
 	ret->device = note->device;
 	ret->thread = note->thread;
 	ret->waited_ns = now - note->since_ns;
@@ -73,7 +73,7 @@ size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_
 			continue;
 		object = adsm_once_at(note.address);
 		/* Its thread is woken but has not removed its note yet, or is gone. */
-		if (!object || adsm_once_is_set(object->shared, note.unit) || is_gone(&note))
+		if (!object || adsm_once_is_over(object->shared, note.unit) || is_gone(&note))
 			continue;
 		describe(&note, now > note.since_ns ? now : note.since_ns, &waiter);
 		insert(ret_waiters, n, max, &waiter);

@@ -230,3 +230,18 @@ ADSM_TASK(stand, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, n_rou
 	ADSM_ALL_BARRIER;
 }
 #endif
+
+/* Block b: a number more than in unit first + b, counted around, which is emptied for the next generation. */
+ADSM_KERNEL(pass_on, ADSM_ONCE(int, from), ADSM_ONCE(int, to), ADSM_VAL(int, first))
+{
+	const int unit = (first + ADSM_BLOCK_X) % 1000;
+	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(from, unit);
+	ADSM_SPACE_GLOBAL int *out = ADSM_ROOM(to, unit);
+
+	ADSM_THREADS {
+		out[ADSM_THREAD] = in[ADSM_THREAD] + 1;
+	}
+	ADSM_BARRIER;
+	ADSM_EMPTY(from, unit);
+	ADSM_SET(to, unit);
+}

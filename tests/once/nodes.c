@@ -108,6 +108,9 @@ static void run_pipeline(size_t n, const adsmOnceDistribution *where, bool befor
 		end(threads[1]);
 	CHECK_OK(adsmSync());
 	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
+	/* Other nodes have copies of the unit. */
+	CHECK_EQ(adsmOnceEmpty(p.sums, 0), -ENOTSUP);
+	CHECK(strstr(adsmLastError(), "cluster"));
 	CHECK_OK(adsmOnceFree(p.input));
 	CHECK_OK(adsmOnceFree(p.local));
 	CHECK_OK(adsmOnceFree(p.sums));

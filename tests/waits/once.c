@@ -60,6 +60,29 @@ static void set(void *arg)
 	STEP_CHECK(!adsm_once_set(table, shared, ADDRESS, (uintptr_t)arg));
 }
 
+/* The unit is set; the thread waits until it is empty, and begins to write it. */
+static void wait_for_room(void *arg)
+{
+	struct adsm_once_note note = { .address = ADDRESS, .unit = ADSM_ONCE_ROOM, .device = -1 };
+	struct adsm_once_wait wait;
+
+	set((void *)0);
+	adsm_once_wait_begin(&wait, table, shared, &note);
+	while ((results[0] = adsm_once_wait_once(&wait, adsm_once_sleep)) == -EAGAIN)
+		;
+	adsm_once_wait_end(&wait);
+	STEP_CHECK(!adsm_once_fresh(shared, 0));
+	set((void *)0);
+}
+
+/* Reads the unit, and empties it; then the next generation. */
+static void read_twice(void *arg)
+{
+	wait_for((void *)0);
+	STEP_CHECK(!adsm_once_empty(table, shared, ADDRESS, 0));
+	wait_for((void *)0);
+}
+
 static void set_both(void *arg)
 {
 	set((void *)0);
@@ -109,6 +132,13 @@ static void start_units(void)
 	step_thread("waiter", wait_for, (void *)0, 0);
 	step_thread("other", wait_for, (void *)1, 0);
 	step_thread("setter", set_both, NULL, 0);
+}
+
+static void start_room(void)
+{
+	make_table();
+	step_thread("writer", wait_for_room, NULL, 0);
+	step_thread("reader", read_twice, NULL, 0);
 }
 
 static void start_far(void)
@@ -266,6 +296,7 @@ int main(int argc, char **argv)
 	static const struct step_scenario scenarios[] = {
 		{ .name = "two wait for a unit", .start = start_two, .settled = nobody_sleeps },
 		{ .name = "two wait for two units", .start = start_units, .settled = nobody_sleeps, .signals = 1 },
+		{ .name = "two generations of a unit", .start = start_room, .settled = nobody_sleeps },
 		{ .name = "an object goes far", .start = start_far, .settled = nobody_sleeps, .signals = 1 },
 		{ .name = "a call fails", .start = start_failure, .settled = nobody_sleeps, .signals = 1 },
 		{ .name = "a deadlock is told", .start = start_verdict, .settled = nobody_sleeps, .signals = 1 },

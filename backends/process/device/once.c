@@ -123,6 +123,12 @@ void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 		adsm_once_wake_all(table);
 }
 
+/* What a wait that cannot end is for. */
+static const char *aim(uint64_t unit)
+{
+	return unit & ADSM_ONCE_ROOM ? "room in " : "";
+}
+
 /* The worker cannot continue: its task fails. */
 _Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t unit, int error)
 {
@@ -131,9 +137,9 @@ _Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t
 		"has failed";
 	char text[ADSM_PROCESS_TEXT];
 
-	adsm_format(text, sizeof(text), "%sworker %lu waits for unit %lu of the write-once object at %p, which %s",
-		    deadlock ? "deadlock: " : "", (unsigned long)adsm_pool_block.number, (unsigned long)unit,
-		    once->data, why);
+	adsm_format(text, sizeof(text), "%sworker %lu waits for %sunit %lu of the write-once object at %p, which %s",
+		    deadlock ? "deadlock: " : "", (unsigned long)adsm_pool_block.number, aim(unit),
+		    (unsigned long)(unit & ~ADSM_ONCE_ROOM), once->data, why);
 	adsm_task_fail_waiting(error, text);
 	adsm_task_leave(adsm_task_threads[adsm_pool_block.number]);
 }
@@ -146,28 +152,35 @@ _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit
 
 	if (launch->task)
 		give_up_task(once, unit, error);
-	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s, waits for unit %lu of the write-once object at %p, "
-		    "which will never be set: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
-		    (unsigned long)unit, once->data, error == -EDEADLK ? "all threads that could set it wait, too" :
-		    "the call that should set it has failed");
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s, waits for %sunit %lu of the write-once object at "
+		    "%p, which will never be %s: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
+		    aim(unit), (unsigned long)(unit & ~ADSM_ONCE_ROOM), once->data,
+		    unit & ADSM_ONCE_ROOM ? "emptied" : "set", error == -EDEADLK ?
+		    "all threads that could do that wait, too" : "a call that sets units of the object has failed");
 	adsm_device_once_failed(launch, error);
 	adsm_pool_leave(error, text);
 }
 
-static const void *get_unit(const struct adsm_kernel_once *kernel, uint64_t unit)
+/* @unit: as in a note. */
+static void await(const struct adsm_kernel_once *kernel, uint64_t unit)
 {
 	struct once *once = (struct once *)kernel;
 	int ret;
 
+	if (adsm_once_is_over(once->shared, unit) || adsm_once_spin(once->shared, unit))
+		return;
+	ret = wait_for(once, unit);
+	leave_failed();
+	if (ret)
+		give_up(kernel, unit, ret);
+}
+
+static const void *get_unit(const struct adsm_kernel_once *kernel, uint64_t unit)
+{
 	leave_failed();
 	if (unit >= kernel->count)
 		refuse(kernel, unit, "reads a unit beyond the end");
-	if (!adsm_once_is_set(once->shared, unit) && !adsm_once_spin(once->shared, unit)) {
-		ret = wait_for(once, unit);
-		leave_failed();
-		if (ret)
-			give_up(kernel, unit, ret);
-	}
+	await(kernel, unit);
 	return (const char *)kernel->data + unit * kernel->size;
 }
 
@@ -194,6 +207,28 @@ static void set_unit(const struct adsm_kernel_once *kernel, uint64_t unit)
 		       "sets a unit that it has not begun to write with ADSM_FRESH");
 	if (node.hooks)
 		node.hooks->set(kernel, unit);
+}
+
+static void *room(const struct adsm_kernel_once *kernel, uint64_t unit)
+{
+	leave_failed();
+	if (unit >= kernel->count)
+		refuse(kernel, unit, "writes a unit beyond the end");
+	/* Another writer may set the unit before this one begins. */
+	while (adsm_once_fresh(((struct once *)kernel)->shared, unit))
+		await(kernel, unit | ADSM_ONCE_ROOM);
+	return (char *)kernel->data + unit * kernel->size;
+}
+
+static void empty(const struct adsm_kernel_once *kernel, uint64_t unit)
+{
+	leave_failed();
+	if (unit >= kernel->count)
+		refuse(kernel, unit, "empties a unit beyond the end");
+	if (node.hooks)
+		refuse(kernel, unit, "empties a unit, which kernels on a cluster cannot do");
+	if (adsm_once_empty(table, ((struct once *)kernel)->shared, (uintptr_t)kernel->data, unit))
+		refuse(kernel, unit, "empties a unit that is not set");
 }
 
 /* ---- requests */
@@ -280,7 +315,7 @@ static int add_object(const struct adsm_process_request *request, int fd)
 	once->shared = p;
 	once->shared_size = request->extra;
 	once->kernel = (struct adsm_kernel_once){ (void *)request->base, request->unit, request->count, get_unit, fresh,
-						  set_unit };
+						  set_unit, room, empty };
 	pthread_mutex_lock(&mutex);
 	once->next = objects;
 	objects = once;
@@ -336,7 +371,8 @@ int adsm_device_once_answer(const struct adsm_process_request *request, int fd)
 
 const struct adsm_kernel_once *adsm_device_once_find(uint64_t address)
 {
-	static const struct adsm_kernel_once none = { .get = get_unit, .fresh = fresh, .set = set_unit };
+	static const struct adsm_kernel_once none = { .get = get_unit, .fresh = fresh, .set = set_unit,
+							.room = room, .empty = empty };
 	struct once *once;
 
 	pthread_mutex_lock(&mutex);

@@ -150,6 +150,8 @@ PROTOTYPES: list[tuple[str, Any, list[Any]]] = [
     ("adsmOnceWait", c_void_p, [POINTER(OnceHandle), c_size_t]),
     ("adsmOnceFresh", c_void_p, [POINTER(OnceHandle), c_size_t]),
     ("adsmOnceSet", c_int, [POINTER(OnceHandle), c_size_t]),
+    ("adsmOnceRoom", c_void_p, [POINTER(OnceHandle), c_size_t]),
+    ("adsmOnceEmpty", c_int, [POINTER(OnceHandle), c_size_t]),
     ("adsmOnceCallArgs", c_int, [c_void_p, Dim, Dim, POINTER(Arg), c_size_t]),
     ("adsmOncePlace", c_int, [POINTER(OnceHandle), c_size_t, POINTER(c_int)]),
     ("adsmOnceWaiters", c_int, [POINTER(OnceWaiter), c_size_t, c_size_t]),
