@@ -207,7 +207,7 @@ static void write_words(struct cluster_device *device)
 		{ "--store", NULL, adsm_store_options.size }, { "--code", NULL, adsm_store_options.code },
 		{ "--page", NULL, adsm_store_options.page }, { "--cache", NULL, adsm_store_options.n_pages },
 		{ "--locality", NULL, options->locality }, { "--frames", NULL, options->frames },
-		{ "--virtual", NULL, options->virtual },
+		{ "--node-page", NULL, options->node_page }, { "--virtual", NULL, options->virtual },
 	};
 	size_t n = 0;
 

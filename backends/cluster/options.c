@@ -4,8 +4,19 @@
 
 #include "list.h"
 #include "shared.h"
+#include "store/layout.h"
+#include "store/options.h"
+
+#include <errno.h>
 
 struct adsm_cluster_options adsm_cluster_options;
+
+static int parse_node_page(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	int ret = adsm_parse_number(row, text, ret_value);
+
+	return ret ? ret : !ret_value[0] || adsm_is_power(ret_value[0], row->min, row->max) ? 0 : -EINVAL;
+}
 
 struct adsm_option adsm_cluster_rows[] = {
 	{ "CLUSTER_NODES", "2", "a number from 1 to 1024",
@@ -25,6 +36,11 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "cluster: of how many pages of other nodes a node keeps copies while a task runs; auto: of all pages",
 	  ADSM_FIELD(adsm_cluster_options.frames), adsm_parse_number, 1, (uint64_t)1 << 30, .zero = "auto",
 	  .class = "cluster", .expert = true },
+	{ "TASK_NODE_PAGE", "auto", "auto, or 2K, 4K, 8K, 16K or 32K bytes",
+	  "cluster: bytes of a page that nodes send each other while a task runs, at least TASK_PAGE, which is what "
+	  "workers copy of it; auto: TASK_PAGE",
+	  ADSM_FIELD(adsm_cluster_options.node_page), parse_node_page, ADSM_SCRATCHPAD_MIN_PAGE,
+	  ADSM_SCRATCHPAD_MAX_PAGE, .zero = "auto", .class = "cluster", .expert = true },
 	{ "TASK_VIRTUAL", "off", "off, cell, modern",
 	  "cluster: estimates the time of tasks on other machines, and does not count loads and stores; cell: Cell "
 	  "processors and their network; modern: a current network",

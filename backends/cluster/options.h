@@ -15,6 +15,7 @@ struct adsm_cluster_options {
 	unsigned virtual;		/* ADSM_TASK_VIRTUAL: enum adsm_cluster_virtual */
 	/* ADSM_TASK_FRAMES: copies of other nodes' pages that a node keeps; 0: of all. */
 	unsigned frames;
+	uint64_t node_page;		/* ADSM_TASK_NODE_PAGE: bytes of a page between nodes; 0: as ADSM_TASK_PAGE */
 	const char *hosts;		/* ADSM_CLUSTER_HOSTS: a list or a file, "": the launch command chooses */
 	unsigned threads;		/* ADSM_CLUSTER_THREADS: for each node; 0: one per processor */
 	/* ADSM_CLUSTER_MEMORY_SIZE: bytes; 0: half of the memory available on this machine. */

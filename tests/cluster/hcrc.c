@@ -348,7 +348,7 @@ static void configure(void)
 		config.workers[r] = r || !option("apart", 0) ? (uint8_t)option("workers", 2) : 0;
 		n_all += config.workers[r];
 	}
-	config.page_size = (uint32_t)option("page", 256);
+	config.page_size = config.part_size = (uint32_t)option("page", 256);
 	config.n_pages = (uint32_t)option("pages", 32);
 	config.n_frames = (uint32_t)option("frames", 64);
 	config.n_open = config.n_pages;

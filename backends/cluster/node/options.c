@@ -34,6 +34,8 @@ static void read_task_word(const char *key, uint64_t n)
 		words->store.code = n;
 	else if (!strcmp(key, "--page"))
 		words->task.page = (uint32_t)n;
+	else if (!strcmp(key, "--node-page"))
+		words->node_page = (uint32_t)n;
 	else if (!strcmp(key, "--cache"))
 		words->task.n_pages = (uint32_t)n;
 	else if (!strcmp(key, "--virtual"))
@@ -90,6 +92,8 @@ void adsm_node_words_read(int argc, char **argv)
 		adsm_node_words.options.update = ADSM_UPDATE_THRESHOLD;
 		adsm_node_words.options.collective = ADSM_COLLECTIVE_BCAST;
 	}
+	if (!adsm_node_words.node_page)
+		adsm_node_words.node_page = adsm_node_words.task.page;
 	if (adsm_node_words.connect && adsm_node_words.token && adsm_node_words.base && adsm_node_words.size)
 		return;
 	fprintf(stderr, "adsm-cluster-node is a part of libadsm. The library starts it if ADSM_BACKEND is cluster.\n");

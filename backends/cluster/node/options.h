@@ -19,6 +19,7 @@ struct adsm_node_words {
 	bool tasks;
 	struct adsm_scratchpad_geometry store;	/* only size and code */
 	struct adsm_scratchpad_task task;
+	uint32_t node_page;		/* bytes of a page between nodes */
 	enum adsm_cluster_virtual virtual;
 	uint32_t locality, n_frames;	/* as in struct adsm_hcrc_config; n_frames 0: frames for all pages */
 };

@@ -69,6 +69,17 @@ void adsm_diff_patch(uint8_t *page, const uint8_t *diff, size_t size)
 	}
 }
 
+void adsm_diff_shift(uint8_t *diff, size_t size, size_t offset)
+{
+	struct piece piece;
+
+	for (size_t at = 0; at < size; at += sizeof(piece) + piece.length) {
+		memcpy(&piece, diff + at, sizeof(piece));
+		piece.offset = (uint16_t)(piece.offset + offset);
+		memcpy(diff + at, &piece, sizeof(piece));
+	}
+}
+
 void adsm_diff_merge(uint8_t *page, const uint8_t *other, const uint8_t *twin, size_t page_size)
 {
 	for (size_t i = 0; i < page_size; i++)

@@ -20,5 +20,7 @@ size_t adsm_diff(const uint8_t *page, const uint8_t *twin, size_t page_size, uin
 /* Does the diff stay within a page and within its own size? It comes from a network. */
 bool adsm_diff_is_valid(const uint8_t *diff, size_t size, size_t page_size);
 void adsm_diff_patch(uint8_t *page, const uint8_t *diff, size_t size);
+/* Make a diff of a part of a page, which is @offset bytes into the page, a diff of the page. */
+void adsm_diff_shift(uint8_t *diff, size_t size, size_t offset);
 /* Copy those bytes of @other to @page that differ from @twin. */
 void adsm_diff_merge(uint8_t *page, const uint8_t *other, const uint8_t *twin, size_t page_size);

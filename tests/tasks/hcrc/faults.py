@@ -40,7 +40,7 @@ FAULTS = {
         "hcrc_pages", "\tif (page->asked)\n\t\tpage->stale = true;\n", "", "again",
         STALE + "|messages fit"),
     "workers of a node do not hear of each other": (
-        "hcrc_pages", "\tif (size)\n\t\tnotice(hcrc, number, page->readers & ~adsm_hcrc_bit(worker));\n", "",
+        "hcrc_pages", "\tif (size)\n\t\tnotice(hcrc, part, hcrc->parts[part].readers & ~adsm_hcrc_bit(worker));\n", "",
         "looks", STALE),
     "what a node has not sent is lost when its page becomes old": (
         "hcrc_pages", "\tif (page->valid)\n\t\tgive_up(hcrc, number);\n",
@@ -51,8 +51,13 @@ FAULTS = {
         "\ttake_diff(hcrc, number);\n\tgive_up(hcrc, number);\n\thcrc->counts",
         "frames", STALE + "|no lost update"),
     "a twin is not the page that the worker has": (
-        "hcrc_pages", "\thas = has && (page->readers & bit) && !(page->noticed & bit);\n", "", "programs",
+        "hcrc_pages", "\thas = has && (part->readers & bit) && !(part->noticed & bit);\n", "", "programs",
         "a store is"),
+    "what a worker has changed of a part goes to the page's first part": (
+        "hcrc_pages", "\tadsm_diff_shift(hcrc->diff, size, part % adsm_hcrc_n_parts(&hcrc->config) * part_size);\n", "",
+        "programs", "a store is"),
+    "workers hear of the first part of an old page only": (
+        "hcrc_pages", "part < (page + 1) * n; part++", "part < page * n + 1; part++", "programs", "a store is"),
     "two workers of a node have one twin": (
         "hcrc_pages", "hcrc->twins[*at - 1].worker != whose", "(hcrc->twins[*at - 1].worker != 0) != (whose != 0)",
         "locks", "Assertion"),

@@ -24,6 +24,7 @@ static uint64_t said_seed;
 #define PAGE_SIZE 16
 #define LOCKS 4
 #define FLAGS 40
+#define PARTS 2
 #define PACKETS 256
 #include "world.h"
 
@@ -69,14 +70,15 @@ static uint32_t n_steps[ALL];
 
 static void make_variables(void)
 {
+	const uint32_t part = PAGE_SIZE / n_parts;
 	uint32_t at = below(8);
 
 	for (n_variables = 0; n_variables < N_VARIABLES; n_variables++) {
 		const uint32_t size = 1 + below(8);
 
-		/* Within a page. */
-		if (at / PAGE_SIZE != (at + size - 1) / PAGE_SIZE)
-			at = (at / PAGE_SIZE + 1) * PAGE_SIZE;
+		/* Within a part. */
+		if (at / part != (at + size - 1) / part)
+			at = (at / part + 1) * part;
 		if (at + size > PAGES * PAGE_SIZE)
 			break;
 		variables[n_variables] = (struct variable){ (uint16_t)at, (uint8_t)size, (uint8_t)below(LOCKS + 1) };
@@ -213,9 +215,9 @@ static void begin(bool apart, uint32_t n_frames, uint32_t n_open, uint32_t local
 /* The cache has room for a few pages: one of the others goes, whatever is in it. */
 static void make_room(uint32_t who, uint32_t page)
 {
-	uint32_t lines[PAGES], n = 0;
+	uint32_t lines[PAGES * PARTS], n = 0;
 
-	for (uint32_t i = 0; i < PAGES; i++)
+	for (uint32_t i = 0; i < PAGES * n_parts; i++)
 		if (i != page && cache_of(who)->lines[i].has)
 			lines[n++] = i;
 	if (n >= MOST_LINES || (n && !below(32)))
@@ -225,7 +227,7 @@ static void make_room(uint32_t who, uint32_t page)
 /* Whether the access is done; else its page is asked for. */
 static bool use(uint32_t who, bool write, const struct variable *variable)
 {
-	const uint32_t page = variable->at / PAGE_SIZE, at = variable->at % PAGE_SIZE;
+	const uint32_t part = PAGE_SIZE / n_parts, page = variable->at / part, at = variable->at % part;
 	struct line *line = &cache_of(who)->lines[page];
 
 	if (!line->has || (write && !line->dirty)) {
@@ -338,6 +340,7 @@ static void test_program(uint64_t number)
 {
 	said_seed = number;
 	seed = number * 1000003;
+	n_parts = 1 + number % PARTS;
 	make_variables();
 	make_programs();
 	for (uint32_t i = 0; i < sizeof(expected); i++)

@@ -419,7 +419,7 @@ static void check_state(void)
 #define LARGEST 16384
 
 static struct { uint8_t *at; size_t size; } parts[2 + NODES];
-static size_t n_parts;
+static size_t n_pieces;
 static uint8_t first_image[LARGEST], image[LARGEST];
 static size_t image_size;
 
@@ -427,7 +427,7 @@ static size_t gather(uint8_t *to)
 {
 	size_t size = 0;
 
-	for (size_t i = 0; i < n_parts; i++) {
+	for (size_t i = 0; i < n_pieces; i++) {
 		memcpy(to + size, parts[i].at, parts[i].size);
 		size += parts[i].size;
 	}
@@ -444,7 +444,7 @@ static void lay_out(void)
 		parts[2 + i].at = nodes[i]->state;
 		parts[2 + i].size = nodes[i]->state_size;
 	}
-	n_parts = 2 + n_nodes;
+	n_pieces = 2 + n_nodes;
 	image_size = gather(first_image);
 	CHECK(image_size <= LARGEST);
 }
@@ -484,7 +484,7 @@ static void unpack(const uint8_t *from, size_t size)
 		at += head[1];
 	}
 	at = 0;
-	for (size_t i = 0; i < n_parts; i++) {
+	for (size_t i = 0; i < n_pieces; i++) {
 		memcpy(parts[i].at, image + at, parts[i].size);
 		at += parts[i].size;
 	}
@@ -525,6 +525,7 @@ static void mix_node(uint32_t i)
 	}
 	page.twin = 0;
 	mix_bytes(&page, sizeof(page));
+	mix_bytes(&node->parts[0], sizeof(node->parts[0]));
 	mix(page.valid || !i ? 1 : 0);
 	if (page.valid || !i)
 		mix_bytes(world.memory[i], sizeof(world.memory[i]));
@@ -535,6 +536,7 @@ static void mix_node(uint32_t i)
 
 		if (state.waits != ADSM_HCRC_FOR_PAGE)
 			state.has = 0;
+		state.part = 0;
 		state.flag = state.flag_kind ? state.flag : 0;
 		state.next_flag = state.next_flag_kind ? state.next_flag : 0;
 		mix_bytes(&state, sizeof(state));

@@ -2,7 +2,8 @@
 /*
  * world.h - the nodes of a cluster, their workers' caches, and a network between them that keeps no order: all in one
  * process, over the protocol's own functions. The including file defines the sizes: NODES and WORKERS (of a node) at
- * most, PAGES, PAGE_SIZE, LOCKS, PACKETS (that may be under way); and FLAGS, if it uses flags.
+ * most, PAGES, PAGE_SIZE, LOCKS, PACKETS (that may be under way); FLAGS,
+ * if it uses flags; and PARTS, if workers copy parts of pages, as n_parts says.
  */
 #ifndef TEST_HCRC_WORLD_H
 #define TEST_HCRC_WORLD_H
@@ -13,6 +14,9 @@
 
 #include <stdlib.h>
 
+#ifndef PARTS
+#define PARTS 1
+#endif
 #ifndef FLAGS
 #define FLAGS 0
 #endif
@@ -33,7 +37,7 @@ enum waits { RUNS, WAITS_READ, WAITS_WRITE, WAITS_RELEASE, WAITS_GO, WOKEN, HAS_
 struct cache {
 	uint8_t waits;			/* enum waits; WOKEN: it has to look for notices */
 	uint8_t page;			/* that it waits for */
-	struct line lines[PAGES];
+	struct line lines[PAGES * PARTS];
 };
 
 /* All of it that changes, but for what the nodes have in their state. */
@@ -50,6 +54,7 @@ static struct adsm_hcrc *nodes[NODES];
 static uint32_t n_nodes;
 static uint64_t n_sent[ADSM_HCRC_N_KINDS];	/* between nodes */
 static bool locks_stay;				/* else as in the paper */
+static uint32_t n_parts = 1;			/* of a page, which workers copy; at most PARTS */
 
 static int compare_packets(const struct adsm_hcrc_message *a, const struct adsm_hcrc_message *b)
 {
@@ -84,7 +89,7 @@ static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *by
 	CHECK_EQ(cache->page, page);
 	CHECK(bytes || line->has);
 	if (bytes)
-		memcpy(line->bytes, bytes, PAGE_SIZE);
+		memcpy(line->bytes, bytes, PAGE_SIZE / n_parts);
 	line->has = 1;
 	line->dirty = cache->waits == WAITS_WRITE;
 	cache->waits = RUNS;
@@ -116,7 +121,8 @@ static void world_begin(uint32_t n, const uint8_t *workers, uint32_t n_frames, u
 		memcpy(world.memory[ADSM_HCRC_MANAGER], first, sizeof(world.memory[0]));
 	for (uint32_t i = 0; i < n; i++) {
 		struct adsm_hcrc_config config = {
-			.self = i, .n_nodes = n, .n_pages = PAGES, .page_size = PAGE_SIZE, .n_frames = n_frames,
+			.self = i, .n_nodes = n, .n_pages = PAGES, .page_size = PAGE_SIZE,
+			.part_size = PAGE_SIZE / n_parts, .n_frames = n_frames,
 			.n_open = n_open, .n_locks = LOCKS, .n_flags = FLAGS, .locality = locality,
 			.locks_stay = locks_stay,
 			.memory = world.memory[i],
@@ -199,7 +205,7 @@ static void put(uint32_t node, uint32_t worker, uint32_t page, bool keep)
 __attribute__((unused))
 static void put_all(uint32_t node, uint32_t worker)
 {
-	for (uint32_t page = 0; page < PAGES; page++)
+	for (uint32_t page = 0; page < PAGES * n_parts; page++)
 		if (world.caches[node][worker].lines[page].dirty)
 			put(node, worker, page, true);
 }

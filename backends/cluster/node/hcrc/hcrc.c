@@ -27,10 +27,11 @@ static bool is_valid(const struct adsm_hcrc_config *config)
 	for (uint32_t i = 0; i < config->n_nodes; i++)
 		if (config->workers[i] > ADSM_HCRC_WORKERS_MAX)
 			return false;
-	return n_all_workers(config) && config->page_size && config->page_size % 8 == 0 &&
-		config->page_size <= LARGEST_PAGE && config->n_frames >= config->workers[config->self] &&
+	return n_all_workers(config) && config->part_size && config->part_size % 8 == 0 && config->page_size &&
+		config->page_size % config->part_size == 0 && config->page_size <= LARGEST_PAGE &&
+		config->n_frames >= config->workers[config->self] &&
 		config->n_locks < ADSM_HCRC_NONE / 2 && config->n_flags < ADSM_HCRC_NONE &&
-		config->n_pages < ADSM_HCRC_NONE;
+		config->n_pages < ADSM_HCRC_NONE / adsm_hcrc_n_parts(config);
 }
 
 /* ---- memory */
@@ -51,6 +52,11 @@ static uint32_t n_twins(const struct adsm_hcrc_config *config)
 	return config->n_frames + config->workers[config->self] * config->n_open;
 }
 
+static size_t n_all_parts(const struct adsm_hcrc_config *config)
+{
+	return (size_t)config->n_pages * adsm_hcrc_n_parts(config);
+}
+
 /* Place the lists of pages. */
 static void lay_out_lists(struct room *room, struct adsm_hcrc *hcrc)
 {
@@ -61,7 +67,9 @@ static void lay_out_lists(struct room *room, struct adsm_hcrc *hcrc)
 	struct adsm_hcrc_list *lists = carve(room, n, sizeof(*lists));
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t *at = carve(room, config->n_pages, sizeof(*at));
+		/* Those of workers contain parts. */
+		const bool parts = i >= 3 && i < 3 + n_workers;
+		uint32_t *at = carve(room, parts ? n_all_parts(config) : config->n_pages, sizeof(*at));
 
 		if (lists)
 			lists[i].at = at;
@@ -96,6 +104,7 @@ static void lay_out(struct room *room, struct adsm_hcrc *hcrc)
 	hcrc->sent = carve(room, config->n_nodes, sizeof(*hcrc->sent));
 	hcrc->taken = carve(room, config->n_nodes, sizeof(*hcrc->taken));
 	hcrc->pages = carve(room, config->n_pages, sizeof(*hcrc->pages));
+	hcrc->parts = carve(room, n_all_parts(config), sizeof(*hcrc->parts));
 	hcrc->twins = carve(room, n_twins(config), sizeof(*hcrc->twins));
 	hcrc->twin_bytes = carve(room, n_twins(config), config->page_size);
 	hcrc->locks = carve(room, config->n_locks + adsm_hcrc_n_workers(hcrc), sizeof(*hcrc->locks));

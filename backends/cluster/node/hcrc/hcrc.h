@@ -22,18 +22,18 @@ int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 
 /* ---- hcrc_pages.c: the pages of a node, and the copies that its workers have of them */
 
-/* For workers: each has one request at a time, which ends with config.page(). */
-void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page);
-/* Get a page to write to; a worker may have config.n_open of these. @has: the worker has the page's bytes. */
-void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page, bool has);
-/* Done immediately: give the bytes of a page that the worker has written to. Required before it releases a lock, waits
- * at the barrier, ends, or reuses the page's place. @keep: the worker keeps the page, to read. */
-void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep);
-/* The worker has given up a page that it has not written to. */
-void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t page);
+/* For workers: each has one request at a time, which ends with config.page(). Parts are counted over all pages. */
+void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part);
+/* Get a part to write to; a worker may have config.n_open of these. @has: the worker has the part's bytes. */
+void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part, bool has);
+/* Done immediately: give the bytes of a part that the worker has written to. Required before it releases a lock, waits
+ * at the barrier, ends, or reuses the part's place. @keep: the worker keeps the part, to read. */
+void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part, const uint8_t *bytes, bool keep);
+/* The worker has given up a part that it has not written to. */
+void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part);
 /*
  * Call this repeatedly after the worker has got a lock or passed the barrier, until it returns ADSM_HCRC_NONE. It
- * returns a page whose copy the worker must give up: by adsm_hcrc_put() if it has written to it; otherwise nothing else
+ * returns a part whose copy the worker must give up: by adsm_hcrc_put() if it has written to it; otherwise nothing else
  * is necessary.
  */
 uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker);

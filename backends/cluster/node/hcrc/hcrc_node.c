@@ -81,9 +81,9 @@ static void on_send(void *arg, const struct adsm_hcrc_message *message, const vo
 
 static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
 {
-	adsm_virtual_wake(worker, bytes ? node.hcrc->config.page_size : 0);
+	adsm_virtual_wake(worker, bytes ? node.hcrc->config.part_size : 0);
 	if (bytes && !node.ended)
-		memcpy(node.workers[worker].to, bytes, node.hcrc->config.page_size);
+		memcpy(node.workers[worker].to, bytes, node.hcrc->config.part_size);
 	wake(worker);
 }
 
@@ -394,7 +394,7 @@ int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
 
 int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep)
 {
-	int ret = enter(worker, NULL, node.hcrc->config.page_size);
+	int ret = enter(worker, NULL, node.hcrc->config.part_size);
 
 	if (ret)
 		return ret;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hcrc_pages.c - the pages of a node, and the copies that its workers have of them.
+ * hcrc_pages.c - the pages of a node, and the copies that its workers have of their parts. A part may be a whole page.
  *
  * The bytes of a page are those of its home, plus what this node's workers have put since: these are the differences to
- * the node's twin. A worker that writes has a twin of its own, a copy of the page as it was given to the worker: two
- * workers that write to a page at the same time have different twins.
+ * the node's twin. A worker that writes has a twin of its own, a copy of the part as it was given to the worker: two
+ * workers that write to a part at the same time have different twins.
  */
 #include "hcrc.h"
 
@@ -26,27 +26,34 @@ static uint8_t *twin_bytes(const struct adsm_hcrc *hcrc, uint32_t twin)
 	return hcrc->twin_bytes + (size_t)twin * hcrc->config.page_size;
 }
 
+static uint32_t page_of(const struct adsm_hcrc *hcrc, uint32_t part)
+{
+	return part / adsm_hcrc_n_parts(&hcrc->config);
+}
+
 /* The place that contains the number of the twin: @whose is worker + 1, or 0 for the node. It contains 0 if there is
- * none. */
-static uint32_t *find_twin(const struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page, uint32_t whose)
+ * none. @part: of a worker's twin. */
+static uint32_t *find_twin(const struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page, uint32_t whose, uint32_t part)
 {
 	uint32_t *at = &page->twin;
 
-	while (*at && hcrc->twins[*at - 1].worker != whose)
+	while (*at && (hcrc->twins[*at - 1].worker != whose || (whose && hcrc->twins[*at - 1].part != part)))
 		at = &hcrc->twins[*at - 1].next;
 	return at;
 }
 
-static void make_twin(struct adsm_hcrc *hcrc, uint32_t number, uint32_t whose)
+/* @bytes, @size: what the twin is a copy of. */
+static void make_twin(struct adsm_hcrc *hcrc, uint32_t number, uint32_t whose, uint32_t part, const uint8_t *bytes,
+		      size_t size)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 	const uint32_t twin = hcrc->now->free_twin;
 
-	assert(twin && !*find_twin(hcrc, page, whose));
+	assert(twin && !*find_twin(hcrc, page, whose, part));
 	hcrc->now->free_twin = hcrc->twins[twin - 1].next;
-	hcrc->twins[twin - 1] = (struct adsm_hcrc_twin){ page->twin, whose };
+	hcrc->twins[twin - 1] = (struct adsm_hcrc_twin){ page->twin, whose, part };
 	page->twin = twin;
-	memcpy(twin_bytes(hcrc, twin - 1), adsm_hcrc_bytes(hcrc, number), hcrc->config.page_size);
+	memcpy(twin_bytes(hcrc, twin - 1), bytes, size);
 }
 
 static void free_twin(struct adsm_hcrc *hcrc, uint32_t *at)
@@ -54,7 +61,7 @@ static void free_twin(struct adsm_hcrc *hcrc, uint32_t *at)
 	const uint32_t twin = *at;
 
 	*at = hcrc->twins[twin - 1].next;
-	hcrc->twins[twin - 1] = (struct adsm_hcrc_twin){ hcrc->now->free_twin, 0 };
+	hcrc->twins[twin - 1] = (struct adsm_hcrc_twin){ hcrc->now->free_twin, 0, 0 };
 	hcrc->now->free_twin = twin;
 }
 
@@ -70,13 +77,22 @@ static void note_changed(struct adsm_hcrc *hcrc, uint32_t number)
 /* The copies of these workers are old. */
 static void notice(struct adsm_hcrc *hcrc, uint32_t number, uint64_t workers)
 {
-	struct adsm_hcrc_page *page = &hcrc->pages[number];
-	uint64_t new = workers & ~page->listed;
+	struct adsm_hcrc_part *part = &hcrc->parts[number];
+	uint64_t new = workers & ~part->listed;
 
-	page->noticed |= workers;
-	page->listed |= new;
+	part->noticed |= workers;
+	part->listed |= new;
 	while (new)
 		adsm_hcrc_push(&hcrc->notices[adsm_hcrc_pop(&new)], number);
+}
+
+/* All copies of a page's parts are old. */
+static void notice_page(struct adsm_hcrc *hcrc, uint32_t page)
+{
+	const uint32_t n = adsm_hcrc_n_parts(&hcrc->config);
+
+	for (uint32_t part = page * n; part < (page + 1) * n; part++)
+		notice(hcrc, part, hcrc->parts[part].readers);
 }
 
 /* Send the diff of @size bytes in hcrc->diff to the page's home before a release. The manager acknowledges it after it
@@ -94,7 +110,7 @@ static void send_early(struct adsm_hcrc *hcrc, uint32_t number, size_t size)
 /* Make the diff of what the node has and the page's home lacks. */
 static size_t take_diff(struct adsm_hcrc *hcrc, uint32_t number)
 {
-	uint32_t *twin = find_twin(hcrc, &hcrc->pages[number], 0);
+	uint32_t *twin = find_twin(hcrc, &hcrc->pages[number], 0, 0);
 	size_t size;
 
 	if (!*twin)
@@ -181,7 +197,7 @@ void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t number)
 
 	if (is_home(hcrc, page))
 		return;
-	notice(hcrc, number, page->readers);
+	notice_page(hcrc, number);
 	if (page->asked)
 		page->stale = true;
 	if (page->valid)
@@ -190,19 +206,20 @@ void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t number)
 
 /* ---- workers */
 
-/* Give the page to a worker that has waited for it. @has: the worker reports that it has the bytes. */
-static void give_page(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
+/* Give the worker the part that it has waited for. @has: the worker reports that it has the bytes. */
+static void give_part(struct adsm_hcrc *hcrc, uint32_t worker, bool has)
 {
-	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	const uint32_t number = hcrc->workers[worker].part;
+	struct adsm_hcrc_part *part = &hcrc->parts[number];
 	const uint64_t bit = adsm_hcrc_bit(worker);
 
 	/* Old bytes of the worker would not match the twin. */
-	has = has && (page->readers & bit) && !(page->noticed & bit);
-	page->readers |= bit;
-	page->noticed &= ~bit;
-	touch(hcrc, page);
+	has = has && (part->readers & bit) && !(part->noticed & bit);
+	part->readers |= bit;
+	part->noticed &= ~bit;
+	touch(hcrc, &hcrc->pages[page_of(hcrc, number)]);
 	hcrc->workers[worker].waits = ADSM_HCRC_RUNS;
-	hcrc->config.page(hcrc->config.arg, worker, number, has ? NULL : adsm_hcrc_bytes(hcrc, number));
+	hcrc->config.page(hcrc->config.arg, worker, number, has ? NULL : adsm_hcrc_part_bytes(hcrc, number));
 }
 
 static void request_page(struct adsm_hcrc *hcrc, uint32_t number)
@@ -223,39 +240,44 @@ static void request_page(struct adsm_hcrc *hcrc, uint32_t number)
 	adsm_hcrc_send(hcrc, page->home ? page->home - 1u : ADSM_HCRC_MANAGER, message, NULL);
 }
 
-/* Give the page to all workers that can get it now; request it for the others. */
+/* Give parts of the page to all workers that can get them now; request the page for the others. */
 static void serve(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 
 	while (page->valid && page->want_read)
-		give_page(hcrc, adsm_hcrc_pop(&page->want_read), number, false);
+		give_part(hcrc, adsm_hcrc_pop(&page->want_read), false);
 	while (page->right == ADSM_HCRC_MAY_WRITE && page->want_write) {
 		const uint32_t worker = adsm_hcrc_pop(&page->want_write);
 
-		make_twin(hcrc, number, worker + 1);
-		give_page(hcrc, worker, number, hcrc->workers[worker].has);
+		make_twin(hcrc, number, worker + 1, hcrc->workers[worker].part,
+			  adsm_hcrc_part_bytes(hcrc, hcrc->workers[worker].part), hcrc->config.part_size);
+		give_part(hcrc, worker, hcrc->workers[worker].has);
 	}
 	if ((page->want_read || page->want_write) && !page->asked)
 		request_page(hcrc, number);
 }
 
-void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
+void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part)
 {
+	const uint32_t number = page_of(hcrc, part);
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_PAGE;
+	hcrc->workers[worker].part = part;
 	if (!page->valid)
 		hcrc->counts.read_misses++;
 	page->want_read |= adsm_hcrc_bit(worker);
 	serve(hcrc, number);
 }
 
-void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
+void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part, bool has)
 {
+	const uint32_t number = page_of(hcrc, part);
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_PAGE;
+	hcrc->workers[worker].part = part;
 	hcrc->workers[worker].has = has;
 	if (!page->valid)
 		hcrc->counts.write_misses++;
@@ -265,18 +287,20 @@ void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, b
 	serve(hcrc, number);
 }
 
-void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, const uint8_t *bytes, bool keep)
+void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part, const uint8_t *bytes, bool keep)
 {
+	const uint32_t number = page_of(hcrc, part), part_size = hcrc->config.part_size;
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
-	uint32_t *twin = find_twin(hcrc, page, worker + 1);
+	uint32_t *twin = find_twin(hcrc, page, worker + 1, part);
 	size_t size;
 
 	assert(*twin);
-	size = adsm_diff(bytes, twin_bytes(hcrc, *twin - 1), hcrc->config.page_size, hcrc->diff);
+	size = adsm_diff(bytes, twin_bytes(hcrc, *twin - 1), part_size, hcrc->diff);
+	adsm_diff_shift(hcrc->diff, size, part % adsm_hcrc_n_parts(&hcrc->config) * part_size);
 	free_twin(hcrc, twin);
 	if (size && page->valid) {
-		if (!is_home(hcrc, page) && !*find_twin(hcrc, page, 0))
-			make_twin(hcrc, number, 0);
+		if (!is_home(hcrc, page) && !*find_twin(hcrc, page, 0, 0))
+			make_twin(hcrc, number, 0, 0, adsm_hcrc_bytes(hcrc, number), hcrc->config.page_size);
 		adsm_diff_patch(adsm_hcrc_bytes(hcrc, number), hcrc->diff, size);
 		note_changed(hcrc, number);
 	} else if (size) {
@@ -286,15 +310,15 @@ void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, con
 		page->stale = page->asked;
 	}
 	if (size)
-		notice(hcrc, number, page->readers & ~adsm_hcrc_bit(worker));
+		notice(hcrc, part, hcrc->parts[part].readers & ~adsm_hcrc_bit(worker));
 	if (!keep)
-		adsm_hcrc_drop(hcrc, worker, number);
+		adsm_hcrc_drop(hcrc, worker, part);
 }
 
-void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
+void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part)
 {
-	hcrc->pages[number].readers &= ~adsm_hcrc_bit(worker);
-	hcrc->pages[number].noticed &= ~adsm_hcrc_bit(worker);
+	hcrc->parts[part].readers &= ~adsm_hcrc_bit(worker);
+	hcrc->parts[part].noticed &= ~adsm_hcrc_bit(worker);
 }
 
 uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker)
@@ -303,10 +327,10 @@ uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker)
 
 	while (hcrc->notices[worker].n) {
 		const uint32_t number = hcrc->notices[worker].at[--hcrc->notices[worker].n];
-		struct adsm_hcrc_page *page = &hcrc->pages[number];
+		struct adsm_hcrc_part *part = &hcrc->parts[number];
 
-		page->listed &= ~bit;
-		if (page->noticed & bit) {
+		part->listed &= ~bit;
+		if (part->noticed & bit) {
 			adsm_hcrc_drop(hcrc, worker, number);
 			return number;
 		}
@@ -368,7 +392,7 @@ int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 	    !adsm_diff_is_valid(bytes, message->size, hcrc->config.page_size))
 		return -EPROTO;
 	adsm_diff_patch(adsm_hcrc_bytes(hcrc, message->page), bytes, message->size);
-	notice(hcrc, message->page, page->readers);
+	notice_page(hcrc, message->page);
 	adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_UPDATE_ACK,
 			.page = message->page, .node = message->from, .lock = message->lock,
 			.count = message->count }, NULL);
@@ -431,7 +455,7 @@ int adsm_hcrc_on_page(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 			page->valid = true;
 			put_first(hcrc, page);
 			/* The page may be newer than the copies that workers have. */
-			notice(hcrc, message->page, page->readers);
+			notice_page(hcrc, message->page);
 		}
 		page->right = page->asked;
 	}

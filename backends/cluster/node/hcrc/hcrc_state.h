@@ -14,10 +14,13 @@ enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, AD
 
 struct adsm_hcrc_list { uint32_t n, *at; };
 
-struct adsm_hcrc_page {			/* sets of workers in bits */
+struct adsm_hcrc_part {			/* of a page, for workers; sets of workers in bits */
 	uint64_t readers;		/* workers that have a copy */
 	uint64_t noticed;		/* workers whose copy is old and that must be told */
-	uint64_t listed;		/* workers whose list of old pages contains the page */
+	uint64_t listed;		/* workers whose list of old parts contains the part */
+};
+
+struct adsm_hcrc_page {			/* sets of workers in bits */
 	uint64_t want_read, want_write;	/* workers that wait for it */
 	uint32_t newer, older;		/* neighbours in the order of use; + 1 */
 	uint32_t twin;			/* first in the list of its twins, + 1 */
@@ -28,7 +31,10 @@ struct adsm_hcrc_page {			/* sets of workers in bits */
 	bool changed;			/* in the list of pages for the next release */
 };
 
-struct adsm_hcrc_twin { uint32_t next, worker; };	/* next + 1; worker + 1, or 0 for the node's twin */
+struct adsm_hcrc_twin {
+	uint32_t next, worker;		/* next + 1; worker + 1, or 0 for the node's twin */
+	uint32_t part;			/* of a worker's twin, counted over all pages */
+};
 
 /* A lock on a node. The entries after the locks are operations on flags, one for each worker of the node. */
 struct adsm_hcrc_lock {
@@ -44,7 +50,8 @@ struct adsm_hcrc_lock {
 struct adsm_hcrc_worker {
 	uint32_t n_locks;
 	uint8_t waits;			/* enum adsm_hcrc_wait */
-	uint8_t has;			/* it has the bytes of the page that it waits for */
+	uint8_t has;			/* it has the bytes of the part that it waits for */
+	uint32_t part;			/* that it waits for, or has waited for last */
 	uint8_t next;			/* in a lock's queue, + 1 */
 	/* Operations on flags, as the kind of their message; 0: none. The first one is not done yet, and the worker
 	 * waits until it may begin the second one. */
@@ -108,6 +115,7 @@ struct adsm_hcrc {
 	struct adsm_hcrc_now *now;
 	uint32_t *sent, *taken;			/* numbers of messages, to and from each node */
 	struct adsm_hcrc_page *pages;
+	struct adsm_hcrc_part *parts;
 	struct adsm_hcrc_twin *twins;
 	uint8_t *twin_bytes;
 	struct adsm_hcrc_lock *locks;
@@ -156,6 +164,17 @@ static inline bool adsm_hcrc_locks_stay(const struct adsm_hcrc *hcrc)
 static inline uint8_t *adsm_hcrc_bytes(const struct adsm_hcrc *hcrc, uint32_t page)
 {
 	return hcrc->config.memory + (size_t)page * hcrc->config.page_size;
+}
+
+/* Parts of a page. */
+static inline uint32_t adsm_hcrc_n_parts(const struct adsm_hcrc_config *config)
+{
+	return config->page_size / config->part_size;
+}
+
+static inline uint8_t *adsm_hcrc_part_bytes(const struct adsm_hcrc *hcrc, uint32_t part)
+{
+	return hcrc->config.memory + (size_t)part * hcrc->config.part_size;
 }
 
 static inline uint64_t adsm_hcrc_bit(uint32_t i)

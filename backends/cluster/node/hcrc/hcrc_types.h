@@ -67,9 +67,11 @@ struct adsm_hcrc_config {
 	/* Number of workers of each node; a node with 0 may have data, and the manager. */
 	uint8_t workers[ADSM_HCRC_NODES_MAX];
 	uint32_t n_pages, page_size;		/* bytes of a page: a multiple of 8, at most 32 KiB */
+	/* Bytes of what workers copy: a page, or a part of it. Pages are whole parts, and a part is a multiple of 8. */
+	uint32_t part_size;
 	/* Pages of other homes that the node keeps; at least one for each worker. */
 	uint32_t n_frames;
-	uint32_t n_open;			/* pages that a worker may write to at the same time */
+	uint32_t n_open;			/* parts that a worker may write to at the same time */
 	uint32_t n_locks, n_flags;
 	/* A lock stays on its node, also while it is free, until another node requests it. Else it leaves the node when
 	 * it is released and no worker of the node waits for it, as in the paper. Ignored if @locality is 0. */
@@ -84,8 +86,8 @@ struct adsm_hcrc_config {
 	void (*fill)(void *arg, uint32_t page);
 	/* Send a message to any node, including this one. The callee copies the bytes. */
 	void (*send)(void *arg, const struct adsm_hcrc_message *message, const void *bytes);
-	/* The worker's request for a page is done. @bytes is NULL if the worker has the bytes. */
-	void (*page)(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes);
+	/* The worker's request for a part is done. @bytes is NULL if the worker has the bytes. */
+	void (*page)(void *arg, uint32_t worker, uint32_t part, const uint8_t *bytes);
 	/* The worker's lock, release, flag or barrier is done. */
 	void (*go)(void *arg, uint32_t worker);
 	/* All workers have ended, or the task has failed with a negative errno. On the manager's node all pages are in

@@ -69,6 +69,11 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 {
 	struct adsm_scratchpad_layout layout;
 
+	if (words->node_page < words->task.page) {
+		adsm_format(ret_text, size, "ADSM_TASK_NODE_PAGE (%u bytes) is smaller than ADSM_TASK_PAGE (%u bytes): "
+			    "nodes send each other whole pages of workers", words->node_page, words->task.page);
+		return false;
+	}
 	if (!adsm_scratchpad_lay_out_task(&words->store, &words->task, &layout, ret_text, size))
 		return false;
 	task.words = words;
@@ -103,7 +108,7 @@ static void *reserve(size_t size)
 /* On node 0: where a page is when no task runs. */
 static uint8_t *source_of(uint32_t page)
 {
-	const size_t size = task.words->task.page;
+	const size_t size = task.words->node_page;
 
 	return page < task.begin.n_pages ? adsm_pages_alias(0) + page * size :
 		task.heap + (page - task.begin.n_pages) * size;
@@ -112,7 +117,7 @@ static uint8_t *source_of(uint32_t page)
 /* On node 0: the page is requested. */
 static void fill(void *arg, uint32_t page)
 {
-	const size_t size = task.words->task.page, offset = page * size;
+	const size_t size = task.words->node_page, offset = page * size;
 
 	if (task.is_filled[page])
 		return;
@@ -124,14 +129,21 @@ static void fill(void *arg, uint32_t page)
 
 static uint32_t n_all_pages(void)
 {
-	return task.begin.n_pages + (uint32_t)(ADSM_NODE_HEAP_SIZE / task.words->task.page);
+	return task.begin.n_pages + (uint32_t)(ADSM_NODE_HEAP_SIZE / task.words->node_page);
+}
+
+/* The number of pages as workers copy them. */
+static uint32_t n_all_parts(void)
+{
+	return n_all_pages() * (task.words->node_page / task.words->task.page);
 }
 
 static void begin_pages(void)
 {
 	const uint32_t n = n_all_pages(), n_workers = task.begin.n_workers;
 	struct adsm_hcrc_config config = {
-		.n_pages = n, .page_size = task.words->task.page, .n_open = task.cache,
+		.n_pages = n, .page_size = task.words->node_page,
+		.part_size = task.words->task.page, .n_open = task.cache,
 		.n_locks = ADSM_NODE_HEAP_LOCK + 1, .n_flags = ADSM_TASK_FLAGS_MAX, .locality = task.words->locality,
 		.locks_stay = !task.words->options.paper,
 		.n_frames = task.words->n_frames ? task.words->n_frames : n + n_workers,
@@ -155,9 +167,9 @@ static void begin_pages(void)
 		config.n_frames = config.workers[adsm_comm.rank];
 	ret = adsm_hcrc_node_begin(&config);
 	if (!ret && task.begin.counted)
-		ret = adsm_hcrc_sharing_begin(n, config.page_size);
+		ret = adsm_hcrc_sharing_begin(n_all_parts(), config.part_size);
 	if (!ret && task.begin.counted && !adsm_comm.rank)
-		ret = adsm_node_record_begin(task.record, n);
+		ret = adsm_node_record_begin(task.record, n_all_parts());
 	if (ret)
 		adsm_comm_fail("the tables for the pages of a task cannot be allocated: %s", strerror(-ret));
 }
@@ -180,7 +192,7 @@ static void begin_part(const uint8_t *args)
 	struct adsm_workers_part part = {
 		.launch = &task.launch, .kernel = task.begin.kernel, .n_all = task.begin.n_workers,
 		.begin = task.words->base,
-		.end = task.words->base + (uint64_t)task.begin.n_pages * task.words->task.page,
+		.end = task.words->base + (uint64_t)task.begin.n_pages * task.words->node_page,
 		/* Nothing is mapped at the heap's addresses: only caches use them. */
 		.heap = task.words->base + task.words->size,
 		.args = args, .arg_bytes = task.begin.arg_bytes, .counted = task.begin.counted,
@@ -211,7 +223,7 @@ static void end_part(struct done *ret_done, struct adsm_node_record *ret_record)
 	ret_done->costs.hcrc = adsm_hcrc_node_counts();
 	adsm_workers_counts(&ret_done->costs.workers);
 	if (task.begin.counted)
-		*ret_record = adsm_node_record_here(task.start_ns, n, n_all_pages());
+		*ret_record = adsm_node_record_here(task.start_ns, n, n_all_parts());
 	task.running = false;
 }
 
@@ -374,7 +386,7 @@ static int wait_for_all(void (*poll_all)(void))
 
 static void write_page(uint32_t page, struct adsm_cluster_shared *shared)
 {
-	const size_t size = task.words->task.page, part = size < ADSM_PAGE_SIZE ? size : ADSM_PAGE_SIZE;
+	const size_t size = task.words->node_page, part = size < ADSM_PAGE_SIZE ? size : ADSM_PAGE_SIZE;
 	const uint8_t *bytes = task.memory + page * size, *original = task.original + page * size;
 
 	for (size_t at = 0; at < size; at += part) {
@@ -440,7 +452,8 @@ static void tell_sharing(struct adsm_cluster_shared *shared)
 {
 	const uint64_t page = task.words->task.page;
 	const struct adsm_hcrc_memory memory = {
-		.begin = task.words->base, .end = task.words->base + task.begin.n_pages * page,
+		.begin = task.words->base,
+		.end = task.words->base + (uint64_t)task.begin.n_pages * task.words->node_page,
 		.heap = task.words->base + task.words->size,
 	};
 	uint32_t worst;
@@ -460,7 +473,7 @@ static uint32_t count_pages(void)
 {
 	const struct adsm_runs *objects = adsm_pages_objects();
 	const struct adsm_run *last = objects->n ? &objects->v[objects->n - 1] : NULL;
-	const uint64_t page = task.words->task.page;
+	const uint64_t page = task.words->node_page;
 
 	return last ? (uint32_t)(((last->first + last->n) * ADSM_PAGE_SIZE + page - 1) / page) : 1;
 }
