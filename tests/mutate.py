@@ -33,9 +33,10 @@ COVER = {
                    r"conform: rolling-4K-discrete / |interpose: (late|.* / (signals|handlers|unusual|scopes|left)) / ",
                    r"stress: model-cpu"],
     "lib/run": [r"unit: (left-|stale-|orders-|collect-|foreign-|process|live)|fault: "
-                r"|waits: waits-(home|gather|later|peers)",
+                r"|waits: waits-(home|gather|later|peers)|reliability: inject-lazy",
                 r"conform: rolling-(4K|64K)-discrete / |reliability: |observe: (report / |advice-|warnings-)"
-                r"|interpose: linked / ", r"stress: model-cpu|conform: (lazy-unified|batch-discrete) / |mpi: peers"],
+                r"|interpose: linked / ", r"stress: model-cpu|conform: (lazy-unified|batch-discrete) / |mpi: peers"
+                r"|scratchpad: services-asked-cpu"],
     "lib/once": [r"unit: once$|waits: waits-once",
                  r"once: once (memory|cpp|cpu|reports|ranges cpu|ranges crash|devices|tasks|pipelines)$",
                  r"once: once nodes"],
