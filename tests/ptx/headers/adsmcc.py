@@ -31,7 +31,7 @@ def check(what, done, status, *words):
         problems.append(f"{what}: status {done.returncode}, {said.strip()[:600]}")
 
 
-def check_toolkit():
+def make_toolkit():
     """A toolkit in all places where a compiler may look for it: its headers do not compile."""
     for name in ["cuda_runtime.h", "cuda_fp16.h", "vector_types.h"]:
         write(f"toolkit/include/{name}", "#error a header of the toolkit\n")
@@ -39,7 +39,10 @@ def check_toolkit():
     write("toolkit/nvvm/libdevice/libdevice.10.bc", "")
     write("toolkit/bin/nvcc", "#!/bin/sh\nexit 1\n")
     os.chmod("toolkit/bin/nvcc", 0o755)
-    here = os.path.abspath("toolkit")
+    return os.path.abspath("toolkit")
+
+
+def check_toolkit(here):
     env = {"PATH": f"{here}/bin:{os.environ['PATH']}", "CUDA_PATH": here, "CUDA_HOME": here}
     command = ["--emit-ptx", f"-I{here}/include", "half.cu", "-o", "half.ptx"]
     write("half.cu", "#include <cuda_fp16.h>\n__global__ void half_(half *p) { p[0] = p[1] * p[2]; }\n")
@@ -50,7 +53,10 @@ def check_toolkit():
     subprocess.run(["strace", "-f", "-e", "trace=open,openat,execve", "-o", "trace", adsmcc, *command],
                    env={**os.environ, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     with open("trace", encoding="utf-8", errors="replace") as file:
-        opened = [line for line in file if here in line and " = -1 " not in line and "execve(" not in line]
+        succeeded = [line for line in file if " = -1 " not in line]
+    if not any("cuda_fp16.h" in line for line in succeeded):
+        problems.append("the trace has no header")
+    opened = [line for line in succeeded if here in line and "execve(" not in line]
     problems.extend(f"opened: {line.strip()}" for line in opened)
 
 
@@ -80,7 +86,10 @@ def main():
     check("--scratchpad", run("--scratchpad", "scale.cu"), 1, "not for CUDA C")
     write("dialect.c", '#include "adsm_kernel.h"\n')
     check("-std of the dialect", run("-std=c++17", "dialect.c"), 1, "CUDA C")
-    check_toolkit()
+    check_toolkit(make_toolkit())
+    # The one that is installed, if there is one.
+    if os.path.exists("/usr/local/cuda/include/cuda_runtime.h"):
+        check_toolkit("/usr/local/cuda")
 
 
 with tempfile.TemporaryDirectory() as folder:
