@@ -24,7 +24,17 @@
 #define ADSM_AHEAD_MAX 16		/* windows that may wait for a fetch ahead */
 
 struct adsm_copy_request;
+struct adsm_home;
 struct adsm_object;
+
+/* A thread that notes the end of the calls of one lane, if fault handlers may not ask the backend: run/helpers.c. */
+struct adsm_watcher {
+	struct adsm_home *home;
+	unsigned lane;
+	struct adsm_thread thread;
+	bool runs;			/* changed with the home's call mutex */
+	_Atomic uint32_t word;		/* futex: there is something to watch */
+};
 
 /* Blocks that a sequential reader will need next. They are busy until the evictor, or a thread that waits for them, has
  * fetched them. */
@@ -81,13 +91,14 @@ struct adsm_home {
 	_Atomic bool once_lost;
 
 	/* the helper threads: run/helpers.c */
-	struct adsm_thread evictor, copier, watcher;
+	struct adsm_thread evictor, copier;
+	struct adsm_watcher watchers[ADSM_LANES_MAX];	/* of lanes that have had a call */
 	_Atomic int copier_id;		/* thread id of the copier; 0: it has not begun */
 	_Atomic bool has_evictor;
 	bool has_service;
 	bool evictor_sleeps;
 	_Atomic bool stop;
-	_Atomic uint32_t evict_word, copy_word, watch_word;
+	_Atomic uint32_t evict_word, copy_word;
 	_Atomic(struct adsm_copy_request *) copy_requests;
 };
 

@@ -13,6 +13,7 @@
 #include "run/coalesced.h"
 #include "run/conflict.h"
 #include "run/explicit.h"
+#include "run/helpers.h"
 #include "run/in_driver.h"
 #include "run/io.h"
 #include "run/pending.h"
@@ -308,6 +309,8 @@ static int enter_call(struct call *call, bool *ret_waits)
 		error = adsm_wait_calls_to(home, home->last_seq - max + 1);
 	if (!error)
 		error = adsm_wait_copies(home);
+	if (!error && call->lane && home->has_service)
+		error = adsm_watcher_start(home, call->lane);
 	if (error)
 		return error;
 
@@ -341,7 +344,7 @@ static int enter_call(struct call *call, bool *ret_waits)
 	 */
 	if (!error && home->has_service && !coalesces &&
 	    (!call->bound.kernel || adsm_core_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
-		adsm_os_poke(&home->watch_word);
+		adsm_os_poke(&home->watchers[call->lane].word);
 	adsm_home_unlock(home, &old);
 	return error;
 }

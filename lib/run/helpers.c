@@ -28,12 +28,12 @@ static void run_copier(void *arg)
 
 static void run_watcher(void *arg)
 {
-	struct adsm_home *home = arg;
+	struct adsm_watcher *watcher = arg;
 	uint32_t word;
 
-	while (goes_on(home, &home->watch_word, &word)) {
-		adsm_watch_calls(home);
-		adsm_os_wait(&home->watch_word, word, 0, false);
+	while (goes_on(watcher->home, &watcher->word, &word)) {
+		adsm_watch_calls(watcher->home, watcher->lane);
+		adsm_os_wait(&watcher->word, word, 0, false);
 	}
 }
 
@@ -57,6 +57,20 @@ static void run_evictor(void *arg)
 	}
 }
 
+int adsm_watcher_start(struct adsm_home *home, unsigned lane)
+{
+	struct adsm_watcher *watcher = &home->watchers[lane];
+	int error;
+
+	if (watcher->runs)
+		return 0;
+	watcher->home = home;
+	watcher->lane = lane;
+	error = adsm_os_thread_start(&watcher->thread, "adsm-watcher", run_watcher, watcher);
+	watcher->runs = !error;
+	return error;
+}
+
 int adsm_service_start(struct adsm_home *home)
 {
 	int error;
@@ -66,7 +80,7 @@ int adsm_service_start(struct adsm_home *home)
 	error = adsm_os_thread_start(&home->copier, "adsm-copier", run_copier, home);
 	if (error)
 		return error;
-	error = adsm_os_thread_start(&home->watcher, "adsm-watcher", run_watcher, home);
+	error = adsm_watcher_start(home, 0);
 	if (error) {
 		atomic_store(&home->stop, true);
 		adsm_os_poke(&home->copy_word);
@@ -104,8 +118,15 @@ void adsm_helpers_stop(struct adsm_home *home)
 	if (home->has_service) {
 		adsm_os_poke(&home->copy_word);
 		adsm_os_thread_join(&home->copier);
-		adsm_os_poke(&home->watch_word);
-		adsm_os_thread_join(&home->watcher);
+	}
+	for (unsigned i = 0; i < ADSM_LANES_MAX; i++) {
+		struct adsm_watcher *watcher = &home->watchers[i];
+
+		if (!watcher->runs)
+			continue;
+		adsm_os_poke(&watcher->word);
+		adsm_os_thread_join(&watcher->thread);
+		watcher->runs = false;
 	}
 	home->has_evictor = home->has_service = false;
 }

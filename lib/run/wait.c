@@ -80,29 +80,30 @@ void adsm_retire_all(void)
 static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns, bool *ret_done)
 {
 	struct adsm_sigset old;
+	unsigned lane;
 	uint32_t tick;
 
 	adsm_home_lock(home, &old);
 	tick = atomic_load(&home->tick);
+	lane = adsm_pending_call(home, seq)->lane;
 	*ret_done = adsm_call_ended(home, seq);
 	atomic_fetch_add(&home->n_waiting, 1);	/* if a jump leaves this function, the count stays
 						   too high, which only causes needless wakes */
 	adsm_home_unlock(home, &old);
 	if (!*ret_done) {
-		adsm_os_poke(&home->watch_word);
+		adsm_os_poke(&home->watchers[lane].word);
 		adsm_os_wait(&home->tick, tick, timeout_ns, false);
 	}
 	atomic_fetch_sub(&home->n_waiting, 1);
 }
 
-/* The first call of the lane that is not known to have ended; there is one. Lock held. */
+/* The first call of the lane that is not known to have ended, or NULL. Lock held. */
 static const struct adsm_call *first_of(struct adsm_home *home, unsigned lane)
 {
-	uint64_t seq = adsm_ended_next(&home->ended);
-
-	while (seq < home->last_seq && (adsm_pending_call(home, seq)->lane != lane || adsm_call_ended(home, seq)))
-		seq++;
-	return adsm_pending_call(home, seq);
+	for (uint64_t seq = adsm_ended_next(&home->ended); seq <= home->last_seq; seq++)
+		if (adsm_pending_call(home, seq)->lane == lane && !adsm_call_ended(home, seq))
+			return adsm_pending_call(home, seq);
+	return NULL;
 }
 
 /* Sleep until call @seq has ended, a signal handler has run, or waiting has failed. No lock held. */
@@ -237,16 +238,18 @@ void adsm_quiesce(void)
 		adsm_wait_calls(&adsm_homes[i]);
 }
 
-void adsm_watch_calls(struct adsm_home *home)
+void adsm_watch_calls(struct adsm_home *home, unsigned lane)
 {
+	struct adsm_watcher *watcher = &home->watchers[lane];
+
 	while (!atomic_load(&home->stop)) {
+		const struct adsm_call *call;
 		struct adsm_sigset old;
 		uint64_t seq;
 
 		adsm_home_lock(home, &old);
-		seq = adsm_ended_next(&home->ended);
-		if (seq > home->last_seq)
-			seq = 0;
+		call = first_of(home, lane);
+		seq = call ? call->seq : 0;
 		/* A call that stands for coalesced commands stays open until a thread waits for it. */
 		if (seq == adsm_pending_of(home)->coalesced.seq && !atomic_load(&home->n_waiting))
 			seq = 0;
@@ -254,7 +257,7 @@ void adsm_watch_calls(struct adsm_home *home)
 		if (!seq)
 			return;
 		if (wait_call(home, seq, true, true))	/* the error may be temporary: try again soon */
-			adsm_os_wait(&home->watch_word, atomic_load(&home->watch_word), 1000000, false);
+			adsm_os_wait(&watcher->word, atomic_load(&watcher->word), 1000000, false);
 	}
 }
 

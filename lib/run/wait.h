@@ -23,8 +23,9 @@ int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event
 /* Wait until all calls of a device have ended that have begun by now; of every device, before a module is unloaded. */
 int adsm_wait_calls(struct adsm_home *home);
 void adsm_quiesce(void);
-/* The watcher's work, if fault handlers may not ask the backend: note calls as they end, until all have ended. */
-void adsm_watch_calls(struct adsm_home *home);
+/* A watcher's work, if fault handlers may not ask the backend: note the calls of a lane as they end, until all have
+ * ended. */
+void adsm_watch_calls(struct adsm_home *home, unsigned lane);
 
 /* ---- touches: later calls let touches that wait go first */
 

@@ -45,7 +45,7 @@ static struct adsm_home *home = &adsm_homes[0];
 static struct adsm_pending *pending = &adsm_pendings[0];
 static struct adsm_device device_;
 static int n_queued, n_sent;		/* blocks; guarded by the lock */
-static _Atomic uint64_t device_done;	/* calls that have ended on the device */
+static _Atomic uint64_t device_done[2];	/* calls of each lane that have ended on the device */
 static bool flag;			/* guarded by the lock */
 
 struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started)
@@ -86,17 +86,19 @@ bool adsm_send_queued(struct adsm_home *of)
 static int event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
 {
 	*ret_status = 0;
-	return atomic_load(&device_done) >= event.seq;
+	return atomic_load(&device_done[event.queue]) >= event.seq;
 }
 
 static bool event_has_ended(void *arg)
 {
-	return device_done >= (uintptr_t)arg;
+	const struct adsm_device_event *event = arg;
+
+	return device_done[event->queue] >= event->seq;
 }
 
 static int event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
 {
-	step_await(event_has_ended, (void *)(uintptr_t)event.seq);
+	step_await(event_has_ended, &event);
 	*ret_status = 0;
 	return 0;
 }
@@ -119,9 +121,14 @@ static void make_home(bool has_service)
 {
 	n_queued = n_sent = 0;
 	flag = false;
-	*home = (struct adsm_home){ .device = &device_, .has_service = has_service };
+	*home = (struct adsm_home){ .device = &device_, .has_service = has_service, .n_lanes = 2 };
+	for (unsigned i = 0; i < 2; i++) {
+		home->watchers[i].home = home;
+		home->watchers[i].lane = i;
+	}
 	device_.backend = &backend;
-	atomic_init(&device_done, 0);
+	atomic_init(&device_done[0], 0);
+	atomic_init(&device_done[1], 0);
 	adsm_n_homes = 1;
 	memset(adsm_pendings, 0, sizeof(adsm_pendings));
 	step_constant(pending->calls + 3, sizeof(pending->calls) - 3 * sizeof(pending->calls[0]));
@@ -272,22 +279,23 @@ static void start_copier(void)
 
 static void watch(void *arg)
 {
-	run_watcher(home);
+	run_watcher(arg ? arg : &home->watchers[0]);
 }
 
 static void run_device(void *arg)
 {
 	for (uintptr_t i = 0; i < (uintptr_t)arg; i++)
-		atomic_fetch_add(&device_done, 1);
+		atomic_fetch_add(&device_done[0], 1);
 }
 
 /* As note_call() in run/call.c does. */
-static void make_call(void)
+static void make_call(unsigned lane)
 {
 	adsm_lock(&home->lock);
 	home->last_seq++;
-	*adsm_pending_call(home, home->last_seq) = (struct adsm_call){ .seq = home->last_seq,
-								       .event = { 0, home->last_seq } };
+	*adsm_pending_call(home, home->last_seq) = (struct adsm_call){
+		.seq = home->last_seq, .lane = lane, .event = { lane, home->last_seq }
+	};
 	adsm_home_leave(home, NULL);
 }
 
@@ -306,14 +314,38 @@ static void touch(void *arg)
 
 static void sync_call(void *arg)
 {
-	make_call();
+	make_call(0);
 	STEP_CHECK(!adsm_wait_call(home, 1));
 }
 
 /* Only the watcher asks the device whether this call has ended. */
 static void only_call(void *arg)
 {
-	make_call();
+	make_call(0);
+}
+
+/* Two lanes: a touch waits for the second call, and the first one never ends. */
+static void touch_second(void *arg)
+{
+	make_call(1);
+	while (!adsm_call_ended(home, 2))
+		adsm_touch_wait(home, 2);
+	adsm_touch_end();
+}
+
+static void end_second(void *arg)
+{
+	atomic_store(&device_done[1], 2);
+}
+
+static void start_lanes(void)
+{
+	make_home(true);
+	home->last_seq = 1;
+	pending->calls[1] = (struct adsm_call){ .seq = 1, .event = { 0, 1 } };
+	step_thread("watcher", watch, &home->watchers[1], STEP_SERVER);
+	step_thread("device", end_second, NULL, 0);
+	step_thread("toucher", touch_second, NULL, 0);
 }
 
 static void start_touch(void)
@@ -343,6 +375,7 @@ int main(int argc, char **argv)
 		{ .name = "the evictor stops", .start = start_stop, .signals = 1 },
 		{ .name = "the copier", .start = start_copier, .time = STEP_NO_TIME, .signals = 1 },
 		{ .name = "a touch waits for a call", .start = start_touch, .signals = 1 },
+		{ .name = "a touch waits for the later call of another lane", .start = start_lanes, .signals = 1 },
 		{ .name = "a touch and a sync wait for a call", .start = start_sync, .signals = 1 },
 		{ .name = NULL },
 	};
