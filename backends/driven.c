@@ -55,7 +55,7 @@ void adsm_driven_lose(struct adsm_driven *device, enum adsm_log_level level, con
 		atomic_store(&device->base.lost, device->lost_text);
 	}
 	adsm_unlock(&device->lost_lock);
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		if (device->queues[i])
 			adsm_driven_wake(device->queues[i]);
 }
@@ -121,7 +121,7 @@ struct adsm_driven_queue *adsm_driven_find(struct adsm_device *base, struct adsm
 {
 	const struct adsm_driven *device = (const struct adsm_driven *)base;
 
-	if (event.queue >= ADSM_N_QUEUES || !event.seq ||
+	if (event.queue >= ADSM_DRIVEN_QUEUES || !device->queues[event.queue] || !event.seq ||
 	    event.seq > atomic_load(&device->queues[event.queue]->submitted))
 		return NULL;
 	return device->queues[event.queue];
@@ -174,7 +174,7 @@ int adsm_driven_event_times(struct adsm_device *base, struct adsm_device_event e
 	const struct adsm_driven_end *end;
 	struct adsm_span span;
 
-	if (!queue || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < event.seq)
+	if (!queue || !adsm_driven_is_lane(event.queue) || atomic_load(&queue->done) < event.seq)
 		return -EINVAL;
 	end = adsm_driven_end_of(queue, event.seq);
 	span = (struct adsm_span){ atomic_load(&end->start_ns), atomic_load(&end->ns) };

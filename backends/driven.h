@@ -7,6 +7,9 @@
 #include "base/log.h"
 #include "base/os.h"
 
+#define ADSM_DRIVEN_LANES 4		/* caps.max_running: each has a queue of its own */
+/* The first lane has ADSM_QUEUE_COMPUTE, the others are behind the other queues. */
+#define ADSM_DRIVEN_QUEUES (ADSM_N_QUEUES + ADSM_DRIVEN_LANES - 1)
 #define ADSM_DRIVEN_PENDING 256		/* operations on a queue that may be outstanding */
 #define ADSM_DRIVEN_ARGS 64		/* of a launch, without malloc() */
 
@@ -58,7 +61,7 @@ struct adsm_driven {
 	struct adsm_device base;
 	int (*run)(struct adsm_device *device, const struct adsm_driven_operation *o,
 		   struct adsm_device_event *ret_event);
-	struct adsm_driven_queue *queues[ADSM_N_QUEUES];	/* NULL before adsm_driven_queue_init() */
+	struct adsm_driven_queue *queues[ADSM_DRIVEN_QUEUES];	/* NULL before adsm_driven_queue_init() */
 	size_t max_threads;			/* in a block */
 	size_t max_block[3], max_grid[3];	/* threads and blocks along x, y, z; 0: no limit is known */
 	struct adsm_lock lost_lock;
@@ -74,6 +77,19 @@ static inline bool adsm_driven_is_lost(const struct adsm_driven *device)
 static inline bool adsm_driven_is_over(const struct adsm_driven_queue *queue, uint64_t seq)
 {
 	return atomic_load(&queue->done) >= seq || adsm_driven_is_lost(queue->device);
+}
+
+/* The number of the queue of a launch. */
+static inline unsigned adsm_driven_lane(const struct adsm_device *device, const struct adsm_launch *asked)
+{
+	return asked->lane && asked->lane < device->caps.max_running ? ADSM_N_QUEUES + asked->lane - 1 :
+		ADSM_QUEUE_COMPUTE;
+}
+
+/* Does the queue have launches? */
+static inline bool adsm_driven_is_lane(unsigned number)
+{
+	return number == ADSM_QUEUE_COMPUTE || number >= ADSM_N_QUEUES;
 }
 
 /* How operation @seq ended: the place is the next one's after ADSM_DRIVEN_PENDING operations. */

@@ -52,6 +52,7 @@ void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *
 		behind->reads = memory;
 		behind->offset = offset;
 		behind->size = size;
+		behind->queue = &queue->base;
 		behind->seq = seq;
 		atomic_store(&behind->memory, memory);
 	}
@@ -82,7 +83,7 @@ bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_mem
 	/* This must not wait for a launch. */
 	has = atomic_load(&behind->memory) == memory && offset >= behind->offset &&
 		offset + size <= behind->offset + behind->size &&
-		atomic_load(&device->queues[ADSM_QUEUE_COMPUTE].base.done) >= behind->seq &&
+		atomic_load(&behind->queue->done) >= behind->seq &&
 		!adsm_cl.clWaitForEvents(1, &behind->event);
 	if (has)
 		memcpy(dst, behind->bytes + (offset - behind->offset), size);

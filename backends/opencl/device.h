@@ -57,7 +57,8 @@ struct adsm_cl_behind {
 	const struct adsm_cl_memory *reads;	/* the memory that is being read; NULL: the read has ended */
 	char *bytes;
 	size_t offset, size;
-	uint64_t seq;			/* of the launch */
+	const struct adsm_driven_queue *queue;	/* of the launch, and its number there */
+	uint64_t seq;
 };
 
 struct adsm_cl_device {
@@ -67,7 +68,8 @@ struct adsm_cl_device {
 	cl_context context;
 	unsigned version;		/* of OpenCL, 10 * major + minor */
 	const struct adsm_cl_memory_kind *memory_kind;	/* how objects are stored */
-	struct adsm_cl_queue queues[ADSM_N_QUEUES];
+	struct adsm_cl_queue queues[ADSM_DRIVEN_QUEUES];
+	struct adsm_lock launch_lock;	/* from the first argument of a kernel until it is enqueued */
 	const char *alias_base;		/* unified: the CPU's side of memory */
 	uintptr_t arena_base;
 	uint64_t max_alloc;		/* bytes of one allocation */

@@ -225,11 +225,31 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 	return error;
 }
 
+/* Set the arguments, and enqueue. The kernel has one set of arguments for all lanes. */
+static int launch(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_event, cl_int *ret_error)
+{
+	struct adsm_cl_device *device = l->device;
+	int ret;
+
+	adsm_lock(&device->launch_lock);
+	ret = set_args(l);
+	adsm_cl_behind_forget(device, NULL);
+	if (!ret)
+		*ret_error = enqueue(l, queue, ret_event);
+	if (!ret && !*ret_error)
+		adsm_cl_read_behind(queue, l->asked, atomic_load(&queue->base.submitted) + 1);
+	/* The command keeps the buffers that it needs. */
+	for (size_t i = 0; i < l->n_made; i++)
+		adsm_cl.clReleaseMemObject(l->made[i]);
+	adsm_unlock(&device->launch_lock);
+	return ret;
+}
+
 int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
 {
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base->code->device;
-	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
-	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
+	struct adsm_device_event event = { .queue = adsm_driven_lane(&device->base.base, asked) };
+	struct adsm_cl_queue *queue = &device->queues[event.queue];
 	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cl_entry *)base };
 	struct adsm_sigset old;
 	cl_event command = NULL;
@@ -245,15 +265,9 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 		return ret;
 	if (adsm_cl_queue_begin(queue, &old))
 		return adsm_driven_status(&device->base.base);
-	ret = set_args(&l);
-	adsm_cl_behind_forget(device, NULL);
+	ret = queue->cl ? 0 : adsm_cl_queue_create(queue);
 	if (!ret)
-		error = enqueue(&l, queue, &command);
-	if (!ret && !error)
-		adsm_cl_read_behind(queue, asked, atomic_load(&queue->base.submitted) + 1);
-	/* The command keeps the buffers that it needs. */
-	for (size_t i = 0; i < l.n_made; i++)
-		adsm_cl.clReleaseMemObject(l.made[i]);
+		ret = launch(&l, queue, &command, &error);
 	if (ret) {
 		adsm_cl_queue_abandon(queue, &old);
 		return ret;

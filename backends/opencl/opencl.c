@@ -261,7 +261,7 @@ static void destroy(struct adsm_cl_device *device)
 
 	if (device->memory_kind)
 		adsm_cl_release_kept(device);
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
 	quiet &= adsm_cl_behind_end(device);
 	quiet &= adsm_cl_deferred_end(device);
@@ -282,6 +282,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 		return -ENOMEM;
 	device->base.base.backend = &adsm_backend_opencl;
 	device->base.run = adsm_cl_run;
+	adsm_lock_init(&device->launch_lock, ADSM_RANK_LAUNCH);
 	adsm_lock_init(&device->behind.lock, ADSM_RANK_BEHIND);
 	adsm_lock_init(&device->deferred_lock, ADSM_RANK_DEFERRED);
 	adsm_lock_init(&device->memories_lock, ADSM_RANK_MEMORIES);
@@ -295,10 +296,14 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	ret = describe(device, index);
 	if (!ret)
 		ret = create_context(device);
+	for (unsigned i = 0; i < ADSM_DRIVEN_QUEUES && !ret; i++)
+		adsm_cl_queue_init(device, i);
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
-		ret = adsm_cl_queue_create(device, (unsigned)i);
+		ret = adsm_cl_queue_create(&device->queues[i]);
 	if (!ret)
 		ret = adsm_cl_memory_choose(device, program_context != NULL);
+	/* Unified memory is mapped again after each launch, and kernels of two lanes may use the same. */
+	device->base.base.caps.max_running = device->base.base.caps.unified ? 1 : ADSM_DRIVEN_LANES;
 	if (!ret)
 		adsm_cl_measure_copies(device);
 	if (ret)

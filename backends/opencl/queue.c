@@ -65,19 +65,25 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *arg)
 	atomic_fetch_add(&queue->n_callbacks, 1);	/* now the queue may be destroyed */
 }
 
-int adsm_cl_queue_create(struct adsm_cl_device *device, unsigned number)
+void adsm_cl_queue_init(struct adsm_cl_device *device, unsigned number)
 {
 	struct adsm_cl_queue *queue = &device->queues[number];
-	const bool profiles = number == ADSM_QUEUE_COMPUTE;
-	const cl_command_queue_properties flags = profiles ? CL_QUEUE_PROFILING_ENABLE : 0;
-	const cl_queue_properties properties[] = { CL_QUEUE_PROPERTIES, flags, 0 };
-	cl_int error;
 
 	adsm_driven_queue_init(&device->base, number, &queue->base);
 	queue->device = device;
-	queue->profiles = profiles;
+	queue->profiles = adsm_driven_is_lane(number);
 	for (size_t i = 0; i < ADSM_DRIVEN_PENDING; i++)
 		queue->slots[i].queue = queue;
+}
+
+int adsm_cl_queue_create(struct adsm_cl_queue *queue)
+{
+	struct adsm_cl_device *device = queue->device;
+	const cl_command_queue_properties flags = queue->profiles ? CL_QUEUE_PROFILING_ENABLE : 0;
+	const cl_queue_properties properties[] = { CL_QUEUE_PROPERTIES, flags, 0 };
+	cl_int error;
+	ADSM_SIGNALS_BLOCKED_FOR_THREADS;
+
 	if (device->version >= 20 && adsm_cl.clCreateCommandQueueWithProperties)
 		queue->cl = adsm_cl.clCreateCommandQueueWithProperties(device->context, device->id, properties, &error);
 	else

@@ -76,11 +76,24 @@ static double measure(int what)
 	return what < THREAD ? time_of_kernels(what + 1) : time_of_threads(what - THREAD + 1);
 }
 
+/* The shortest time of some: other work on the machine makes one longer, but not all. */
+static double least_of(int what)
+{
+	double least = measure(what);
+
+	for (int i = 0; i < 4; i++) {
+		const double us = measure(what);
+
+		least = us < least ? us : least;
+	}
+	return least;
+}
+
 void bench_queues(void)
 {
 	struct bench_row row = { .unit = "ratio", .name = "two kernels in two queues", .target = "<= 1.1" };
 	double *us[N_TIMES], medians[N_TIMES];
-	const double least = bench_smoke ? 500 : 20000;
+	const double wanted = bench_smoke ? 500 : 20000;
 	adsmModule *module = bench_load("../kernels/bench.adsm", "steps", &kernel);
 
 	from = bench_shared_alloc(sizeof(*from), 0);
@@ -90,10 +103,9 @@ void bench_queues(void)
 			bench_die("%s", adsmLastError());
 		to[i] = bench_shared_alloc(sizeof(*to[i]), 0);
 	}
-	/* A kernel that takes long enough; this also warms up. */
-	while (measure(KERNEL) < least && n_steps < 1 << 29)
+	measure(KERNELS);	/* the device may compile the kernel */
+	while (least_of(KERNEL) < wanted && n_steps < 1 << 29)
 		n_steps *= 2;
-	measure(KERNELS);
 	for (int what = 0; what < N_TIMES; what++) {
 		us[what] = malloc((size_t)bench_repeat * sizeof(**us));
 		if (!us[what])

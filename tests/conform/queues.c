@@ -329,6 +329,35 @@ static void overlap(void)
 	CHECK_EQ(c[8], 13);
 }
 
+/* A call of another queue ends, and the CPU reads what it wrote, while a longer one runs. */
+static void earlier(void)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0), tries = 0;
+	const adsmDeviceProps device = device_props();
+	adsmQueue *other = queue();
+	bool overlapped = false;
+	adsmEvent longer;
+
+	if (!strcmp(device.backend, "scratchpad") || !strcmp(device.backend, "cluster") || device.compute_units < 2 ||
+	    (strcmp(device.backend, "cpu") != 0 && device.unified))
+		skip("the device runs one call at a time");
+	/* If the machine was too slow, try again with a longer kernel. */
+	for (unsigned long spins = SPIN; !overlapped && tries < 5; spins *= 4, tries++) {
+		CHECK_OK(adsmQueueSet(NULL));
+		CALL("late_increment", 1, adsmVal(spins), adsmPtr(a), adsmVal(N));
+		longer = event_of_last();
+		CHECK_OK(adsmQueueSet(other));
+		CALL("increment", N, adsmPtr(b), adsmVal(N));
+		if (batch())
+			CHECK_OK(adsmEventWait(event_of_last()));
+		CHECK_EQ(b[7], 8 + tries);
+		overlapped = adsmEventQuery(longer) == -EBUSY;
+		SYNC();
+		CHECK_EQ(a[7], 8 + tries);
+	}
+	CHECK(overlapped);
+}
+
 /* A thread that makes one call, of a kernel copy or increment. */
 struct maker {
 	pthread_t thread;
@@ -480,6 +509,7 @@ static const struct conform_case cases[] = {
 	CASE("queue-random", random_calls),
 	CASE("queue-waits", waits),
 	CASE("queue-overlap", overlap),
+	CASE("queue-earlier", earlier),
 	CASE("queue-waiting", waiting),
 	CASE("queue-crash", crash),
 	CASE("queue-refused", refused),
