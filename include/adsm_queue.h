@@ -72,8 +72,8 @@ ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *re
  * Calls of one queue begin in the order of adsmCall() on each device. Calls of different queues may run at the same
  * time, unless one of them may write an object that another one uses. An unnamed call (adsmAssign()) runs alone.
  *
- * The backends cpu and opencl run calls at the same time, at most four. With ADSM_OPENCL_MEMORY=unified, and on other
- * backends, a device runs one call at a time, in the order of adsmCall(), whatever the queue. Further limits:
+ * The backends cpu, opencl and cuda run calls at the same time, at most four. With ADSM_OPENCL_MEMORY=unified, and on
+ * other backends, a device runs one call at a time, in the order of adsmCall(), whatever the queue. Further limits:
  * - A task runs alone.
  * - Calls of kernels that use services or write-once objects are in the shared queue, whatever the thread's queue.
  * - At most 127 calls begin after a call that has not ended.

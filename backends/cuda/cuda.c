@@ -168,6 +168,7 @@ static void describe(struct adsm_cuda_device *device, int index)
 		.memory_size = memory,
 		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),
 		.max_pending = ADSM_DRIVEN_PENDING / 2,
+		.max_running = ADSM_DRIVEN_LANES,
 		.max_arg_bytes = MAX_ARG_BYTES,
 	};
 }
@@ -224,7 +225,7 @@ static int open_parts(struct adsm_cuda_device *device)
 	if (error)
 		return adsm_cuda_error(device, error, "making a context current");
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
-		ret = adsm_cuda_queue_create(device, (unsigned)i);
+		ret = adsm_cuda_queue_create(&device->queues[i]);
 	if (!ret)
 		ret = adsm_cuda_memory_choose(device);
 	adsm_cuda_leave(&scope);
@@ -246,7 +247,7 @@ static void destroy(struct adsm_cuda_device *device)
 	if (device->context && adsm_cuda_enter(device, &scope))
 		atomic_store(&device->base.base.lost, "");
 	adsm_cuda_pinner_end(device);
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		adsm_cuda_queue_destroy(&device->queues[i]);
 	if (device->memory_kind && device->memory_kind->end)
 		device->memory_kind->end(device);
@@ -260,12 +261,12 @@ static void end_parts(struct adsm_cuda_device *device, bool failed)
 {
 	CUcontext context;
 
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		adsm_cuda_queue_stop(&device->queues[i]);
 	for (uint32_t n; (n = atomic_load(&device->n_inside)); )
 		adsm_os_wait(&device->n_inside, n, 0, false);
 	if (!failed && !adsm_cu.cuCtxPushCurrent_v2(device->context)) {
-		for (int i = 0; i < ADSM_N_QUEUES; i++)
+		for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 			if (device->queues[i].stream)
 				adsm_cuda_queue_drop(&device->queues[i]);
 		adsm_cu.cuCtxPopCurrent_v2(&context);
@@ -294,6 +295,9 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 		return -ENOMEM;
 	device->base.base.backend = &adsm_backend_cuda;
 	device->base.run = adsm_cuda_run;
+	adsm_lock_init(&device->end_lock, ADSM_RANK_END);
+	for (unsigned i = 0; i < ADSM_DRIVEN_QUEUES; i++)
+		adsm_cuda_queue_init(device, i);
 	adsm_lock_init(&device->pinner.lock, ADSM_RANK_PINNER);
 	adsm_lock_init(&device->base.lost_lock, ADSM_RANK_LOST);
 	device->id = found[index].id;

@@ -30,8 +30,7 @@ struct adsm_cuda_queue {
 	struct adsm_driven_queue base;
 	struct adsm_cuda_device *device;
 	CUstream stream;
-	struct adsm_lock end_lock;	/* held while operations are marked as done */
-	uint64_t timed_seq, timed_end_ns;	/* the last launch with times, and its end; with end_lock */
+	uint64_t timed_end_ns;		/* the end of the last launch with times; with the device's end_lock */
 	_Atomic uint32_t work;		/* futex: submitted has grown; the queue's thread sleeps on it */
 	_Atomic bool stop;
 	bool has_thread;
@@ -40,6 +39,12 @@ struct adsm_cuda_queue {
 	struct adsm_cuda_slot slots[ADSM_DRIVEN_PENDING];
 	CUevent now[ADSM_CUDA_NOW];	/* created at their first use */
 	_Atomic uint32_t now_used;	/* a bit for each */
+};
+
+/* The last launch with times, in any lane, and its end. queue NULL: there was none. */
+struct adsm_cuda_clock {
+	struct adsm_cuda_queue *queue;
+	uint64_t seq, end_ns;
 };
 
 struct adsm_cuda_pinner {		/* pin.c */
@@ -59,7 +64,9 @@ struct adsm_cuda_device {
 	bool retained;			/* the context is the device's primary one, and the library has retained it */
 	int capability;			/* 10 * major + minor */
 	const struct adsm_cuda_memory_kind *memory_kind;	/* where objects are */
-	struct adsm_cuda_queue queues[ADSM_N_QUEUES];
+	struct adsm_cuda_queue queues[ADSM_DRIVEN_QUEUES];
+	struct adsm_lock end_lock;	/* held while operations are marked as done */
+	struct adsm_cuda_clock clock;	/* with end_lock */
 	char *alias_base;		/* the CPU's side of objects, for pinning */
 	uintptr_t arena_base;
 	size_t arena_size;

@@ -287,7 +287,7 @@ static int refused(const struct launch *l, CUresult error, int ret)
 static int submit(struct launch *l, uint64_t *ret_seq)
 {
 	struct adsm_cuda_device *device = l->device;
-	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	struct adsm_cuda_queue *queue = &device->queues[adsm_driven_lane(&device->base.base, l->asked)];
 	struct adsm_cuda_scope scope;
 	CUresult error;
 	int ret = adsm_cuda_queue_begin(queue, l->entry->function, &scope);
@@ -305,7 +305,7 @@ static int submit(struct launch *l, uint64_t *ret_seq)
 int adsm_cuda_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base->code->device;
-	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
+	struct adsm_device_event event = { .queue = adsm_driven_lane(&device->base.base, asked) };
 	struct launch l;
 	size_t own, most = device->base.max_threads;
 	int ret;

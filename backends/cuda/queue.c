@@ -27,13 +27,14 @@ static CUevent end_of(const struct adsm_cuda_slot *slot)
 
 /* ---- the end of operations: detected by the queue's thread, or by a thread that waits */
 
-static uint64_t between(CUevent first, CUevent last)
+/* Negative if the first event came later, as it may in another lane. */
+static int64_t between(CUevent first, CUevent last)
 {
 	float milliseconds = 0;
 
-	if (adsm_cu.cuEventElapsedTime(&milliseconds, first, last) || milliseconds < 0)
+	if (adsm_cu.cuEventElapsedTime(&milliseconds, first, last))
 		return 0;
-	return (uint64_t)((double)milliseconds * 1e6);
+	return (int64_t)((double)milliseconds * 1e6);
 }
 
 /*
@@ -42,21 +43,25 @@ static uint64_t between(CUevent first, CUevent last)
  */
 static struct adsm_span span_of(struct adsm_cuda_queue *queue, uint64_t seq)
 {
-	const struct adsm_cuda_slot *slot = slot_of(queue, seq), *last = slot_of(queue, queue->timed_seq);
+	struct adsm_cuda_clock *clock = &queue->device->clock;
+	const struct adsm_cuda_slot *slot = slot_of(queue, seq);
 	struct adsm_span span = { 0 };
+	int64_t ns;
 
 	if (!slot->timed || !slot->recorded)
 		return span;
-	span.ns = between(slot->begin, slot->timed_end);
+	ns = between(slot->begin, slot->timed_end);
+	span.ns = ns > 0 ? (uint64_t)ns : 0;
 	/* The slot of the previous launch has a new operation after a while. */
-	if (queue->timed_seq && seq - queue->timed_seq < ADSM_DRIVEN_PENDING / 2)
-		span.start_ns = queue->timed_end_ns + between(last->timed_end, slot->begin);
+	if (clock->queue && atomic_load(&clock->queue->base.submitted) - clock->seq < ADSM_DRIVEN_PENDING / 2)
+		span.start_ns = clock->end_ns +
+			(uint64_t)between(slot_of(clock->queue, clock->seq)->timed_end, slot->begin);
 	else
 		span.start_ns = adsm_os_now_ns() - span.ns;
 	if (span.start_ns < queue->timed_end_ns)
 		span.start_ns = queue->timed_end_ns;
-	queue->timed_seq = seq;
 	queue->timed_end_ns = span.start_ns + span.ns;
+	*clock = (struct adsm_cuda_clock){ queue, seq, queue->timed_end_ns };
 	return span;
 }
 
@@ -82,7 +87,7 @@ static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 	/* The loss ends all outstanding operations. */
 	if (is_lost(queue))
 		return;
-	adsm_lock(&queue->end_lock);
+	adsm_lock(&queue->device->end_lock);
 	for (done = atomic_load(&queue->base.done); done < seq; done++) {
 		struct adsm_driven_end *end = adsm_driven_end_of(&queue->base, done + 1);
 
@@ -94,7 +99,7 @@ static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 		}
 		atomic_store(&queue->base.done, done + 1);
 	}
-	adsm_unlock(&queue->end_lock);
+	adsm_unlock(&queue->device->end_lock);
 	adsm_driven_wake(&queue->base);
 }
 
@@ -138,14 +143,17 @@ static void spin(struct adsm_cuda_queue *queue, uint64_t seq)
 
 /* ---- creating and destroying queues */
 
-int adsm_cuda_queue_create(struct adsm_cuda_device *device, unsigned number)
+void adsm_cuda_queue_init(struct adsm_cuda_device *device, unsigned number)
 {
 	struct adsm_cuda_queue *queue = &device->queues[number];
 
 	adsm_driven_queue_init(&device->base, number, &queue->base);
 	queue->device = device;
-	adsm_lock_init(&queue->end_lock, ADSM_RANK_END);
-	return adsm_cuda_error(device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING),
+}
+
+int adsm_cuda_queue_create(struct adsm_cuda_queue *queue)
+{
+	return adsm_cuda_error(queue->device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING),
 			       "cuStreamCreate");
 }
 
@@ -244,7 +252,9 @@ int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm
 		adsm_cuda_leave(scope);
 		return ret;
 	}
-	ret = need_thread(queue);
+	ret = queue->stream ? 0 : adsm_cuda_queue_create(queue);
+	if (!ret)
+		ret = need_thread(queue);
 	if (!ret)
 		ret = adsm_cuda_errno(queue->device, prepare(queue, timed), "preparing an event");
 	if (ret)
@@ -370,16 +380,14 @@ static bool has_ended(const struct adsm_cuda_queue *queue, CUresult error)
 	return own == CUDA_SUCCESS || own == CUDA_ERROR_NOT_READY;
 }
 
-int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
+/* Order a stream of the program after the last launch of a lane. */
+static int follow(struct adsm_cuda_queue *queue, void *stream)
 {
-	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
-	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	struct adsm_cuda_device *device = queue->device;
 	CUresult error = CUDA_SUCCESS;
 	struct adsm_cuda_scope scope;
 	uint64_t last;
 
-	if (is_lost(queue))
-		return adsm_driven_status(base);
 	if (atomic_load(&queue->last_launch) <= atomic_load(&queue->base.done))
 		return 0;
 	error = adsm_cuda_enter(device, &scope);
@@ -394,6 +402,19 @@ int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
 		error = CUDA_SUCCESS;	/* the program's own command gets this error, too */
 	finish(queue, &scope);
 	return adsm_cuda_error(device, error, "cuStreamWaitEvent on the program's stream");
+}
+
+int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+	int ret = 0;
+
+	if (adsm_driven_is_lost(&device->base))
+		return adsm_driven_status(base);
+	for (unsigned i = 0; i < ADSM_DRIVEN_QUEUES && !ret; i++)
+		if (adsm_driven_is_lane(i))
+			ret = follow(&device->queues[i], stream);
+	return ret;
 }
 
 /* Order later commands of the queue after all commands that the stream has now. */

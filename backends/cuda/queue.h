@@ -4,8 +4,10 @@
 
 #include "device.h"
 
+/* Before create(), a queue has no operations. The queues of later lanes are created at their first launch. */
+void adsm_cuda_queue_init(struct adsm_cuda_device *device, unsigned number);
 /* Call both functions with the device's context current. */
-int adsm_cuda_queue_create(struct adsm_cuda_device *device, unsigned number);
+int adsm_cuda_queue_create(struct adsm_cuda_queue *queue);
 /* Waits for the operations on the queue, unless the device is lost. */
 void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue);
 /* The two halves of that: end the queue's thread, which may wait in the driver; then release the driver's handles. */

@@ -65,11 +65,18 @@ const char *adsm_cu_error_name(CUresult error)
 	return "";
 }
 
+/* It stays NULL, as end_device() sets it. */
+static CUresult create_stream(CUstream *ret_stream, unsigned flags)
+{
+	return CUDA_SUCCESS;
+}
+
 static void make_device(void)
 {
 	memset(&device, 0, sizeof(device));
 	adsm_cu.cuCtxPushCurrent_v2 = push;
 	adsm_cu.cuCtxPopCurrent_v2 = pop;
+	adsm_cu.cuStreamCreate = create_stream;
 	adsm_cu.cuEventRecord = record;
 	adsm_cu.cuEventSynchronize = synchronize;
 	adsm_cu.cuMemHostRegister_v2 = pin_pages;
@@ -78,16 +85,17 @@ static void make_device(void)
 	n_pinning = 0;
 	queue->device = &device;
 	queue->has_thread = true;
+	queue->stream = (CUstream)8;
 	for (int i = 0; i < ADSM_DRIVEN_PENDING; i++)
 		queue->slots[i].end = (CUevent)8;
 	step_constant(queue->slots + 4, sizeof(queue->slots) - 4 * sizeof(queue->slots[0]));
 	step_plain(queue->base.ends, sizeof(queue->base.ends));
-	for (int i = 0; i < ADSM_N_QUEUES; i++) {
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++) {
 		device.queues[i].base.device = &device.base;
 		device.base.queues[i] = &device.queues[i].base;
 	}
 	/* The other queues are not used. */
-	for (int i = 1; i < ADSM_N_QUEUES; i++) {
+	for (int i = 1; i < ADSM_DRIVEN_QUEUES; i++) {
 		step_constant(device.queues[i].slots, sizeof(device.queues[i].slots));
 		step_constant(device.queues[i].base.ends, sizeof(device.queues[i].base.ends));
 		step_plain(&device.queues[i].base.tick, 2 * sizeof(device.queues[i].base.tick));
@@ -146,7 +154,7 @@ void adsm_os_thread_join(struct adsm_thread *thread)
 
 static void end_device(void *arg)
 {
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		device.queues[i].stream = NULL;
 	adsm_cuda_end(&device.base.base, "", true);
 	STEP_CHECK(!device.n_inside);

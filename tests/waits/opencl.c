@@ -69,11 +69,11 @@ static void make_device(void)
 		queue->slots[i].queue = queue;
 	step_constant(queue->slots + 4, sizeof(queue->slots) - 4 * sizeof(queue->slots[0]));
 	step_plain(queue->base.ends, sizeof(queue->base.ends));
-	for (int i = 0; i < ADSM_N_QUEUES; i++) {
+	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++) {
 		device.queues[i].base.device = &device.base;
 		device.base.queues[i] = &device.queues[i].base;
 	}
-	for (int i = 1; i < ADSM_N_QUEUES; i++) {
+	for (int i = 1; i < ADSM_DRIVEN_QUEUES; i++) {
 		step_constant(device.queues[i].slots, sizeof(device.queues[i].slots));
 		step_constant(device.queues[i].base.ends, sizeof(device.queues[i].base.ends));
 		step_plain(&device.queues[i].base.tick, 2 * sizeof(device.queues[i].base.tick));
