@@ -42,6 +42,7 @@ struct adsm_kernel_run {
 	struct adsm_device_event event;
 	uint64_t given_ns;		/* when the device was given it; 0: not observed */
 	uint64_t ns;			/* how long it ran */
+	unsigned lane;
 };
 
 /*

@@ -104,12 +104,16 @@ static void add_cost(uint64_t *sum, uint64_t value, bool peak)
 		*sum = value;
 }
 
+static struct adsm_lane_sum lanes[ADSM_MAX_DEVICES][ADSM_LANES_MAX];	/* guarded by the homes' locks */
+
 uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_kernel_run *run)
 {
 	const struct adsm_cost_ops *ops = home->device->backend->costs;
 	uint64_t values[ADSM_COSTS_MAX] = { 0 }, start_ns = 0;
 	struct adsm_cost_sum *sum;
 
+	lanes[home->index][run->lane].calls++;
+	lanes[home->index][run->lane].kernel_ns += run->ns;
 	if (!ops->counters->name || !*run->kernel || ops->of_launch(home->device, run->event, values, &start_ns))
 		return 0;
 	sum = sum_of_kernel(&all[home->index], run->kernel);
@@ -131,6 +135,7 @@ void adsm_costs_reset(void)
 
 		adsm_home_lock(&adsm_homes[i], &old);
 		all[i].n = 0;
+		memset(lanes[i], 0, sizeof(lanes[i]));
 		adsm_home_unlock(&adsm_homes[i], &old);
 	}
 }
@@ -139,6 +144,7 @@ void adsm_costs_forget(void)
 {
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		all[i].n = 0;
+	memset(lanes, 0, sizeof(lanes));
 }
 
 size_t adsm_costs_copy(int device, struct adsm_cost_sum **ret_sums)
@@ -156,4 +162,13 @@ size_t adsm_costs_copy(int device, struct adsm_cost_sum **ret_sums)
 	}
 	*ret_sums = sums;
 	return n;
+}
+
+void adsm_costs_lanes(int device, struct adsm_lane_sum ret_sums[ADSM_LANES_MAX])
+{
+	struct adsm_sigset old;
+
+	adsm_home_lock(&adsm_homes[device], &old);
+	memcpy(ret_sums, lanes[device], sizeof(lanes[device]));
+	adsm_home_unlock(&adsm_homes[device], &old);
 }

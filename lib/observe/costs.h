@@ -17,6 +17,10 @@ void adsm_costs_device(int device, struct adsm_device *opened);
 /* Add the costs of a launch that has ended. Returns when it began, or 0 if the device does not report
  * that. Lock held. */
 uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_kernel_run *run);
+/* Of one lane of a device: calls that have ended, and how long they ran. */
+struct adsm_lane_sum { uint64_t calls, kernel_ns; };
+/* Get the sums of all lanes of a device. */
+void adsm_costs_lanes(int device, struct adsm_lane_sum ret_sums[ADSM_LANES_MAX]);
 /* Set the sums to 0. */
 void adsm_costs_reset(void);
 /* Forget all devices. */

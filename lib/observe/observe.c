@@ -186,14 +186,14 @@ static void observe_call(int device, const char *kernel, uint64_t seq, uint64_t 
 	trace(&event);
 }
 
-/* The end of the last kernel that is known to have ended, by device. Guarded by the home's lock. */
-static uint64_t kernel_end_ns[ADSM_MAX_DEVICES];
+/* The end of the last kernel that is known to have ended, by device and lane. Guarded by the home's lock. */
+static uint64_t kernel_end_ns[ADSM_MAX_DEVICES][ADSM_LANES_MAX];
 
 /* Most devices report how long a kernel ran, but not when. If it is the last call, it ended just now. If others follow,
  * it may have ended long ago: then it began as soon as it could. */
 static uint64_t guess_start(const struct adsm_home *home, const struct adsm_kernel_run *run)
 {
-	uint64_t end = kernel_end_ns[home->index], first = run->given_ns > end ? run->given_ns : end;
+	uint64_t end = kernel_end_ns[home->index][run->lane], first = run->given_ns > end ? run->given_ns : end;
 	uint64_t last = adsm_os_now_ns() - run->ns;
 
 	return run->seq < home->last_seq && first < last ? first : last;
@@ -203,14 +203,14 @@ static void observe_kernel(struct adsm_home *home, const struct adsm_kernel_run 
 {
 	struct adsm_trace_event event = {
 		.type = ADSM_TRACE_KERNEL, .start_ns = adsm_costs_take(home, run), .ns = run->ns, .a = run->seq,
-		.device = (uint8_t)home->index,
+		.b = run->lane, .device = (uint8_t)home->index,
 	};
 
 	if (!adsm_observes(ADSM_OBSERVE_TRACE))
 		return;
 	if (!event.start_ns)
 		event.start_ns = guess_start(home, run);
-	kernel_end_ns[home->index] = event.start_ns + run->ns;
+	kernel_end_ns[home->index][run->lane] = event.start_ns + run->ns;
 	adsm_format(event.name, sizeof(event.name), "%s", run->kernel);
 	trace(&event);
 }

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "observe/advice.h"
+#include "observe/costs.h"
 #include "observe/text.h"
+
+#define REPORT_VERSION 2		/* 2: the member lanes */
 
 static void json_string(FILE *out, const char *text)
 {
@@ -183,10 +186,33 @@ static void json_waiters(FILE *out, const struct adsm_facts *facts)
 	fputs("],\n", out);
 }
 
+/* Only lanes that have had calls. */
+static void json_lanes(FILE *out)
+{
+	struct adsm_lane_sum sums[ADSM_LANES_MAX];
+	const char *comma = "";
+	int n_devices = adsm_n_homes;
+
+	fputs("\t\"lanes\": [", out);
+	for (int device = 0; device < n_devices; device++) {
+		adsm_costs_lanes(device, sums);
+		for (unsigned i = 0; i < ADSM_LANES_MAX; i++) {
+			if (!sums[i].calls)
+				continue;
+			fprintf(out, "%s{\"device\": %d, \"lane\": %u, \"calls\": %" PRIu64, comma, device, i,
+				sums[i].calls);
+			fprintf(out, ", \"kernel_ns\": %" PRIu64 "}", sums[i].kernel_ns);
+			comma = ", ";
+		}
+	}
+	fputs("],\n", out);
+}
+
 void adsm_report_json(FILE *out, const struct adsm_facts *facts)
 {
-	fprintf(out, "{\n\t\"adsm\": \"%d.%d.%d\",\n\t\"final\": %s,\n\t\"program\": ", ADSM_VERSION_MAJOR,
-		ADSM_VERSION_MINOR, ADSM_VERSION_PATCH, facts->final ? "true" : "false");
+	fprintf(out, "{\n\t\"adsm\": \"%d.%d.%d\",\n\t\"version\": %d,\n\t\"final\": %s,\n\t\"program\": ",
+		ADSM_VERSION_MAJOR, ADSM_VERSION_MINOR, ADSM_VERSION_PATCH, REPORT_VERSION,
+		facts->final ? "true" : "false");
 	json_string(out, program_invocation_name);
 	fprintf(out, ",\n\t\"pid\": %d,\n\t\"wall_ns\": %" PRIu64 ",\n", getpid(), facts->wall_ns);
 	fprintf(out, "\t\"protocol\": \"%s\",\n\t\"block_size\": %zu,\n", adsm_protocol_options.protocol,
@@ -197,6 +223,7 @@ void adsm_report_json(FILE *out, const struct adsm_facts *facts)
 	fputs(",\n", out);
 	json_time(out, facts);
 	json_waiters(out, facts);
+	json_lanes(out);
 	fputs("\t\"kernels\": [", out);
 	for (size_t i = 0; i < facts->n_kernels; i++) {
 		fputs(i ? ",\n\t\t" : "\n\t\t", out);

@@ -13,7 +13,7 @@ enum adsm_trace_type {
 	ADSM_TRACE_TRANSFER,	/* detail: direction; a: offset; b: bytes; ns: h2d_ns, d2h_ns */
 	ADSM_TRACE_EVICTED,	/* a: first block; b: evictions */
 	ADSM_TRACE_CALLED,	/* name: kernel; a: seq; counts calls */
-	ADSM_TRACE_KERNEL,	/* name: kernel; a: seq; ns: kernel_ns */
+	ADSM_TRACE_KERNEL,	/* name: kernel; a: seq; b: lane; ns: kernel_ns */
 	ADSM_TRACE_PART,	/* name: kernel; detail: 1 exchange, 0 work; a: seq; b: part of the device */
 	ADSM_TRACE_PART_WAIT,	/* name: what for; a: seq; b: part of the device */
 	ADSM_TRACE_MOVED,	/* detail: 1 code, 0 data; a: seq; b: part of the device; moved: how much */

@@ -15,6 +15,7 @@
 #include "observe/ring.h"
 #include "observe/text.h"
 
+#define TRACE_VERSION 2			/* 2: kernels have a lane */
 #define FLUSH_NS 100000000		/* between two looks at the rings */
 #define LATE_NS 1000000			/* time after its end until an event is certainly in its ring */
 #define TRACK_NAME_SIZE 256
@@ -105,8 +106,10 @@ static void name_track(const char *what, uint64_t pid, uint64_t tid, const char 
 	adsm_line_begin("M", pid, tid);
 	adsm_line_name(what, "");
 	/* The program's real process id. */
-	if (pid == PROGRAM && !tid)
+	if (pid == PROGRAM && !tid) {
 		adsm_line_value("pid", (uint64_t)getpid());
+		adsm_line_value("version", TRACE_VERSION);
+	}
 	adsm_format(text, sizeof(text), lane ? "%s%s (%u)" : "%s%s", name, more, lane + 1);
 	adsm_line_string("name", text);
 	adsm_line_end();
@@ -213,7 +216,7 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 		{ THREAD, "call", "call ", .of_kernel = true, .device = true, .a = "seq", .one = "calls",
 		  .ns = "ns" } },
 	[ADSM_TRACE_KERNEL] = {
-		{ DEVICE + KERNELS, "kernel", "", .of_kernel = true, .a = "seq", .ns = "kernel_ns" } },
+		{ DEVICE + KERNELS, "kernel", "", .of_kernel = true, .a = "seq", .b = "lane", .ns = "kernel_ns" } },
 	[ADSM_TRACE_PART] = {
 		{ PART, "part", "", .of_kernel = true, .a = "seq", .b = "part", .ns = "work_ns" },
 		{ PART, "part", "exchange, ", .of_kernel = true, .a = "seq", .b = "part", .ns = "exchange_ns" } },
@@ -255,11 +258,13 @@ static void begin_bar(struct adsm_ring *ring, const struct adsm_trace_event *eve
 	static const char *const names[N_DEVICE_TRACKS] = { "kernels", "to device", "to host" };
 	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
 	unsigned index = event->device < ADSM_MAX_DEVICES ? event->device : 0, lane, track = place - DEVICE;
+	/* Calls of a device's lane are on its track, or behind it. */
+	const unsigned first = event->type == ADSM_TRACE_KERNEL && event->b < ADSM_LANES ? (unsigned)event->b : 0;
 	struct adsm_lane *lanes = place == BESIDE ? ring->lanes : place < DEVICE ? NULL : devices[index].lanes[track];
 	uint64_t pid = place < DEVICE ? PROGRAM : FIRST_DEVICE + index, tid = (uint64_t)ring->tid;
 
 	if (lanes) {
-		lane = choose_lane(lanes, ADSM_LANES, &bar);
+		lane = first + choose_lane(lanes + first, ADSM_LANES - first, &bar);
 		tid = place == BESIDE ? tid + (uint64_t)(lane + 1) * LANE_TID : track + lane * 10;
 		if (place >= DEVICE)
 			name_device(index);

@@ -34,7 +34,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 	} else if (!home->device->backend->event_times(home->device, call->event, &span)) {
 		adsm_note_kernel(home, &(struct adsm_kernel_run){
 			.seq = call->seq, .kernel = call->kernel, .event = call->event, .given_ns = call->given_ns,
-			.ns = span.ns,
+			.ns = span.ns, .lane = call->lane,
 		});
 	}
 	adsm_pending_of(home)->outcomes[call->seq % ADSM_OUTCOMES] = (struct adsm_outcome){ call->seq, status, span };

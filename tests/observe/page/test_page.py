@@ -84,7 +84,8 @@ def make(n_objects, n_events):
               "advice": None}
     head = {"adsm": "0.1.0", "final": True, "program": "./p", "pid": 7, "wall_ns": 10 ** 9, "protocol": "rolling",
             "block_size": 4096, "devices": [{"index": 0, "name": "cpu 0", "backend": "cpu"}], "totals": totals,
-            "time": times, "waiters": [], "kernels": [kernel]}
+            "time": times, "waiters": [], "kernels": [kernel],
+            "version": 2, "lanes": [{"device": 0, "lane": n, "calls": 3 + n, "kernel_ns": 40 + n} for n in range(2)]}
     order = sorted(range(1, n_objects + 1), key=lambda n: -sum(sums.get(n, {"none": 0}).values()))
     with open("report", "w", encoding="utf-8") as out:
         text = ",\n".join(f"\t{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items())

@@ -103,6 +103,19 @@ def everything(folder):
     whole(folder, TRACED, "all", **SMALL, ADSM_CPU_DEVICES="2")
 
 
+def lanes(folder):
+    trace = whole(folder, TRACED, "lanes", **SMALL)
+    runs = collections.Counter(kernel["args"]["lane"] for kernel in trace.of("kernel"))
+    assert runs == {0: 4, 1: 5, 2: 6}, runs
+    assert all(kernel["tid"] % 10 == 0 and kernel["tid"] // 10 >= kernel["args"]["lane"]
+               for kernel in trace.of("kernel")), trace.of("kernel")
+    report = read_report(folder)
+    assert report["version"] == trace.events[0]["args"]["version"] == 2, report
+    assert {(lane["device"], lane["lane"]): lane["calls"] for lane in report["lanes"]} == {
+        (0, 0): 4, (0, 1): 5, (0, 2): 6}, report["lanes"]
+    assert sum(lane["kernel_ns"] for lane in report["lanes"]) == report["totals"]["kernel_ns"], report
+
+
 def expect_dropped(trace, totals):
     """What was dropped is known exactly, where an event counts one."""
     dropped = collections.Counter(trace.end["args"]["dropped_by"])
@@ -287,4 +300,4 @@ with tempfile.TemporaryDirectory() as directory:
      "signals": signals, "killed": killed, "unwritable": unwritable, "limited": limited, "forks": forks,
      "execs": execs, "exec_late": exec_late,
      "exec_handler": exec_handler, "exec_pipe": exec_pipe, "closes": closes, "restart": restart, "rings": rings,
-     "picture": picture}[CASE](directory)
+     "lanes": lanes, "picture": picture}[CASE](directory)

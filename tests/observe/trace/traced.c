@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* traced.c - programs whose timeline is looked at: traced CASE. They say what the trace must hold. */
 #include <adsm.h>
+#include <adsm_queue.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -107,6 +108,22 @@ static void all(void)
 /* ---- threads, each with more events than its ring holds */
 
 #define N_THREADS 4
+
+/* Four calls in the shared queue, five in another, six in a third. */
+static void lanes(void)
+{
+	adsmQueue *queues[3] = { NULL, adsmQueueCreate(), adsmQueueCreate() };
+
+	start();
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned *p = make(PAGE, "counted");
+
+		CHECK(!adsmQueueSet(queues[i]));
+		for (unsigned k = 0; k < 4 + i; k++)
+			call(p, 1);
+	}
+	CHECK(!adsmSync());
+}
 
 static void *run_thread(void *arg)
 {
@@ -357,7 +374,7 @@ int main(int argc, char **argv)
 		{ "all", all }, { "evicts", evicts }, { "threads", threads }, { "ended", ended },
 		{ "signals", signals }, { "killed", killed }, { "forks", forks }, { "execs", execs },
 		{ "exec_late", exec_late }, { "exec_handler", exec_handler }, { "closes", closes },
-		{ "restart", restart },
+		{ "restart", restart }, { "lanes", lanes },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)

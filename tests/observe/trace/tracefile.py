@@ -60,7 +60,7 @@ def check_event(event):
     if event["ph"] == "M":
         is_program = event["name"] == "process_name" and event["pid"] == PROGRAM
         assert event["name"] in ("process_name", "thread_name"), event
-        assert list(event["args"]) == (["pid", "name"] if is_program else ["name"]), event
+        assert list(event["args"]) == (["pid", "version", "name"] if is_program else ["name"]), event
     elif event["ph"] == "i":
         assert event["s"] == "t" and event["cat"] in INSTANTS and event["pid"] == PROGRAM, event
     else:
