@@ -8,9 +8,29 @@ struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t ad
 {
 	struct adsm_object *object = adsm_index_find(address);
 
-	if (object && object->home == home && object->live && address - object->start < object->span)
+	if (object && adsm_object_is_at(object, home) && object->live && address - object->start < object->span)
 		return object;
 	return NULL;
+}
+
+struct adsm_object *adsm_object_lock_again(struct adsm_object *object, struct adsm_home *home, uintptr_t address)
+{
+	for (;;) {
+		const bool here = adsm_object_home(object) == home;
+
+		if (here && object->moving) {
+			adsm_home_wait(home);
+			continue;
+		}
+		if (here && object->live && address >= object->start && address - object->start < object->span)
+			return object;
+		adsm_unlock(&home->lock);
+		object = here ? NULL : adsm_index_find(address);
+		if (!object)
+			return NULL;
+		home = adsm_object_home(object);
+		adsm_lock(&home->lock);
+	}
 }
 
 void adsm_object_list_open(struct adsm_object *object)

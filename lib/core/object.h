@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* object.h - objects: runs of blocks with one home device. */
+/* object.h - objects: runs of blocks with one home device at a time. */
 #pragma once
 
 #include "base/stats.h"
@@ -21,8 +21,9 @@ struct adsm_record;
 
 struct adsm_object {
 	/* Slots are never freed, so a stale pointer can be read; the fields are valid while live. */
-	struct adsm_home *home;
+	struct adsm_home *home;		/* without its lock: adsm_object_home() */
 	bool live;
+	bool moving;			/* it has left one home, and has not arrived at the next one */
 	bool freeing;
 	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
 	bool adopted;			/* the program's own memory: driver.h */
@@ -36,6 +37,7 @@ struct adsm_object {
 	bool chunked;
 	/* its device memory stays until it is freed: resident.h */
 	_Atomic bool pinned;
+	bool fixed;			/* a variable of a module: its home never changes */
 	bool placing;			/* a thread is taking or freeing its device memory */
 	bool parked;			/* its policy is one of home->residents.parked */
 	uintptr_t start;
@@ -153,18 +155,39 @@ static inline bool adsm_object_lost(const struct adsm_object *object)
 				  adsm_call_lost(home, object->stored_seq));
 }
 
+/* The object's home; the next one if the object is moving. No lock is needed, but then the object may move. */
+static inline struct adsm_home *adsm_object_home(const struct adsm_object *object)
+{
+	return __atomic_load_n(&object->home, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Is @home, whose lock the caller holds, still the object's home? While the lock is given back, a call of another
+ * device may move the object there (adsm_object_move()), unless something of it is busy, held or an input. Its other
+ * fields then belong to the other home's lock.
+ */
+static inline bool adsm_object_is_at(const struct adsm_object *object, const struct adsm_home *home)
+{
+	return adsm_object_home(object) == home && !object->moving;
+}
+
+/* The rest of adsm_object_lock(), with the lock of @home held: the object is not there, or not live. */
+struct adsm_object *adsm_object_lock_again(struct adsm_object *object, struct adsm_home *home, uintptr_t address);
+
 /* Find the object of an address and lock its home; NULL, with no lock taken, if no live object is there. */
 static inline struct adsm_object *adsm_object_lock(uintptr_t address)
 {
 	struct adsm_object *object = adsm_index_find(address);
+	struct adsm_home *home;
 
 	if (!object)
 		return NULL;
-	adsm_lock(&object->home->lock);
-	if (object->live && address >= object->start && address - object->start < object->span)
+	home = adsm_object_home(object);
+	adsm_lock(&home->lock);
+	if (adsm_object_is_at(object, home) && object->live && address >= object->start &&
+	    address - object->start < object->span)
 		return object;
-	adsm_unlock(&object->home->lock);
-	return NULL;
+	return adsm_object_lock_again(object, home, address);
 }
 
 /* The same if the caller holds the home's lock: finds only objects of that home. */

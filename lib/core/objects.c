@@ -21,7 +21,7 @@ static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBJECTS);	/* slots, a
 struct adsm_object *adsm_object_chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];
 _Atomic uint32_t adsm_object_n_slots;
 static _Atomic size_t n_alive;
-static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
+static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* by the last home of their objects */
 
 size_t adsm_objects_alive(void)
 {
@@ -244,6 +244,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->device_only = options->device_only;
 	object->adopted = options->adopt || options->reuse;
 	object->pinned = is_pinned(object->home, options);
+	object->fixed = options->fixed;
 	object->placing = object->parked = false;
 	object->memory = NULL;
 	object->round = 0;
@@ -315,7 +316,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
-	object->freeing = object->assigned = object->lent = false;
+	object->freeing = object->assigned = object->lent = object->moving = false;
 	object->generation++;
 	object->born_seq = home->last_seq;
 	/* the call that stands for coalesced commands cannot use the object */

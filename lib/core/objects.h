@@ -15,6 +15,7 @@ struct adsm_object_options {
 	/* also the program's own memory, but memory that is kept (kept.h); -ENOENT if there is none */
 	bool reuse;
 	bool pinned;			/* it gets device memory now, and keeps it */
+	bool fixed;			/* its home never changes */
 };
 
 /* How many objects are alive, device-only ones included. */

@@ -3,6 +3,7 @@
 #include "core/resident.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "core/copier.h"
@@ -20,13 +21,18 @@ void adsm_residents_init(struct adsm_home *home)
 }
 
 /* From now on a policy of @policies chooses the object's blocks. None is queued or being sent. */
-static void move_to(struct adsm_object *object, struct adsm_policies *policies)
+static void join(struct adsm_object *object, struct adsm_policies *policies)
 {
 	struct adsm_blocks *blocks = &object->blocks;
 
-	adsm_blocks_leave(blocks);
 	adsm_blocks_join(blocks, adsm_policy_of(policies, blocks->protocol), &object->home->sends);
 	object->parked = policies == &object->home->residents.parked;
+}
+
+static void move_to(struct adsm_object *object, struct adsm_policies *policies)
+{
+	adsm_blocks_leave(&object->blocks);
+	join(object, policies);
 }
 
 /* ---- taking memory */
@@ -49,24 +55,22 @@ static int take(void *arg)
 int adsm_object_place(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
-	const uint64_t generation = object->generation;
 	struct taking taking = { .object = object };
-	int error;
+	int error = 0;
 
-	while (object->placing && object->generation == generation)
+	object->blocks.n_busy++;	/* no call begins, and no thread frees or moves it meanwhile */
+	while (object->placing)
 		adsm_home_wait(home);
-	if (!object->live || object->freeing || object->generation != generation)
-		return adsm_fail(-EINVAL, "the object was freed meanwhile");
-	if (object->memory)
-		return 0;
+	if (object->freeing)
+		error = adsm_fail(-EINVAL, "the object was freed meanwhile");
+	if (error || object->memory)
+		goto end;
 	object->placing = true;
-	object->blocks.n_busy++;	/* no call begins and no thread frees it meanwhile */
 	adsm_unlock(&home->lock);
 	do
 		error = adsm_backend_run(home, take, &taking);
 	while (error == -ENOMEM && !adsm_in_fault && adsm_objects_give_up_oldest(home));
 	adsm_lock(&home->lock);
-	object->blocks.n_busy--;
 	object->placing = false;
 	if (!error) {
 		adsm_residents_count(object, -1);
@@ -74,6 +78,8 @@ int adsm_object_place(struct adsm_object *object)
 		if (object->parked)
 			move_to(object, &home->policies);
 	}
+end:
+	object->blocks.n_busy--;
 	adsm_home_notify(home);
 	return error;
 }
@@ -144,7 +150,6 @@ void adsm_object_displace(struct adsm_object *object)
 	adsm_object_mark_open(object);
 	object->memory = NULL;
 	adsm_residents_count(object, 1);
-	adsm_count(&object->counters, displaced, 1);
 	/* Until the memory is freed, no thread frees the object or gets memory at its address. */
 	object->placing = true;
 	blocks->n_busy++;
@@ -154,4 +159,36 @@ void adsm_object_displace(struct adsm_object *object)
 	blocks->n_busy--;
 	object->placing = false;
 	adsm_home_notify(home);
+}
+
+void adsm_object_move(struct adsm_object *object, struct adsm_home *to)
+{
+	struct adsm_home *from = object->home;
+	struct adsm_blocks *blocks = &object->blocks;
+	const bool open = object->open;
+
+	adsm_blocks_leave(blocks);
+	adsm_object_mark_closed(object);
+	adsm_residents_count(object, -1);
+	from->n_undetected -= !blocks->detects;
+	from->n_synced -= blocks->syncs;
+	object->moving = true;
+	__atomic_store_n(&object->home, to, __ATOMIC_RELEASE);
+	adsm_home_notify(from);		/* threads that wait for the object look for it again */
+	adsm_home_leave(from, NULL);
+
+	adsm_lock(&to->lock);
+	atomic_store(&to->coalesces, false);
+	object->born_seq = to->last_seq;
+	memset(object->use_seq, 0, sizeof(object->use_seq));
+	object->write_seq = object->stored_seq = 0;
+	object->round = 0;
+	adsm_residents_count(object, 1);
+	to->n_undetected += !blocks->detects;
+	to->n_synced += blocks->syncs;
+	join(object, &to->residents.parked);
+	if (open)
+		adsm_object_mark_open(object);
+	object->moving = false;
+	adsm_home_notify(to);
 }

@@ -40,3 +40,9 @@ int adsm_object_pin(struct adsm_object *object);
 bool adsm_object_can_be_displaced(const struct adsm_object *object);
 /* Free the device memory of an object. The host has all of its bytes. No call or transfer uses the memory. */
 void adsm_object_displace(struct adsm_object *object);
+/*
+ * The home of an object changes. It has no device memory, and no call, transfer, hold, input or thread that places it
+ * uses it. The caller has the lock of the object's home, and on return only the lock of @to. No two locks are held at
+ * the same time; between them no thread finds the object: adsm_object_lock() waits.
+ */
+void adsm_object_move(struct adsm_object *object, struct adsm_home *to);

@@ -80,7 +80,7 @@ static bool has_own(struct adsm_home *home)
 
 	adsm_home_lock(home, &old);
 	for (uint32_t i = 0; !found && (object = adsm_object_slot(i)); i++)
-		found = object->home == home && object->live && !object->adopted;
+		found = adsm_object_is_at(object, home) && object->live && !object->adopted;
 	adsm_home_unlock(home, &old);
 	return found;
 }

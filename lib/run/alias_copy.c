@@ -117,7 +117,7 @@ static size_t on_one_side(const struct adsm_object *object, size_t start, size_t
 
 /*
  * Copy bytes of an object to memory that is not a view. Bytes that only the device has come directly from there; the
- * states of blocks do not change.
+ * states of blocks do not change. Returns -ESTALE if a call has moved the object to another device meanwhile.
  */
 static int read_straight(const struct adsm_copy *copy, const struct adsm_part *part, char *dst, size_t size)
 {
@@ -132,6 +132,10 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 		struct device_read r = { object, dst, at, 0 };
 		bool device;
 
+		if (!adsm_object_is_at(object, home)) {
+			error = -ESTALE;
+			break;
+		}
 		if (!object->live || object->freeing || object->generation != generation) {
 			error = -EINVAL;
 			break;
@@ -187,9 +191,10 @@ long adsm_copy_by_alias(const struct adsm_copy *copy, const struct adsm_part *pa
 		error = adsm_io_begin_input(&input, &to, 1, to_room);
 	if (!error && (output.refused || input.refused))
 		error = -EFAULT;	/* the object changed after the copy began */
-	if (!error && straight)
-		error = read_straight(copy, part, input.vector->iov_base, size);
-	else if (!error)
+	do
+		error = !error && straight ? read_straight(copy, part, input.vector->iov_base, size) : error;
+	while (error == -ESTALE && !(error = 0));
+	if (!error && !straight)
 		adsm_copy_run(copy, input.vector->iov_base, output.vector->iov_base, size);
 	if (!error)
 		error = adsm_io_end(&input, size);

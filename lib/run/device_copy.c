@@ -48,9 +48,14 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 	int error = 0;
 
 	for (;;) {
-		uint64_t seq = adsm_object_user(object);
-		bool busy = home->gate || object->blocks.n_sending;
+		uint64_t seq;
+		bool busy;
 
+		/* A call has moved one of them. */
+		if (!adsm_object_is_at(object, home) || (source && !adsm_object_is_at(source, home)))
+			return -ESTALE;
+		seq = adsm_object_user(object);
+		busy = home->gate || object->blocks.n_sending;
 		if (!object->live || object->freeing || object->generation != generation ||
 		    (source && (!source->live || source->freeing || source->generation != source_generation)))
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
@@ -170,6 +175,7 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(copy->dst, &old);
+	struct adsm_home *home = object ? object->home : NULL;
 	struct device_write w = { .dst = object, .value = (uint8_t)copy->value };
 	size_t offset, head, end;
 	uint32_t first, n;
@@ -194,13 +200,17 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 		w.host = copy->src;
 	} else if (!copy->fill) {
 		/* Either both are on one device, and one lock covers both, or the source is not found here. */
-		w.src = adsm_object_find_locked(object->home, (uintptr_t)copy->src);
+		w.src = adsm_object_find_locked(home, (uintptr_t)copy->src);
 		if (!w.src || w.src != part->from || !w.src->memory)
 			goto unlock;
 		w.src_offset = (uintptr_t)copy->src + head - w.src->start;
 	}
-	adsm_retire(object->home);
+	adsm_retire(home);
 	result = quiet(object, w.src, first, n, &old);
+	if (result == -ESTALE) {
+		result = 0;	/* the CPU copies */
+		goto unlock;
+	}
 	/* A call may have taken the memory away meanwhile. */
 	if (result || !may_take(object) || !object->memory || (w.src && !w.src->memory) || !is_known(object) ||
 	    (w.src && !is_known(w.src)))
@@ -210,6 +220,6 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 	result = write_blocks(&w, part, head, first, n);
 unlock:
 	adsm_in_fault -= copy->in_handler;
-	adsm_home_unlock(object->home, &old);
+	adsm_home_unlock(home, &old);
 	return result;
 }

@@ -29,8 +29,11 @@ static bool moves(const struct adsm_object *object, uint32_t first, uint32_t end
 	return false;
 }
 
-static int check(const struct adsm_object *object, uint64_t generation, uint32_t first, uint32_t end)
+static int check(const struct adsm_object *object, const struct adsm_home *home, uint64_t generation, uint32_t first,
+		 uint32_t end)
 {
+	if (!adsm_object_is_at(object, home))
+		return -ESTALE;
 	if (!object->live || object->freeing || object->generation != generation)
 		return adsm_fail(-EINVAL, "the object was freed meanwhile");
 	for (uint32_t b = first; object->blocks.n_holds && b < end; b++)
@@ -42,12 +45,13 @@ static int check(const struct adsm_object *object, uint64_t generation, uint32_t
 /* Wait until no byte of the blocks moves. The lock is given away meanwhile. */
 static int settle(struct adsm_object *object, uint32_t first, uint32_t end)
 {
+	struct adsm_home *home = object->home;
 	const uint64_t generation = object->generation;
 	int error;
 
-	while (!(error = check(object, generation, first, end))) {
+	while (!(error = check(object, home, generation, first, end))) {
 		if (moves(object, first, end))
-			adsm_home_wait(object->home);
+			adsm_home_wait(home);
 		else if (!adsm_left_by_others(object, first, end - first))
 			return 0;
 	}
@@ -98,11 +102,12 @@ static int discard(struct adsm_object *object, uint32_t first, uint32_t end)
 /* The protocol's first state sends, for instance because accesses are not detected: only fetches can be omitted. */
 static int overwrite(struct adsm_object *object, uint32_t first, uint32_t end, struct adsm_sigset *old)
 {
+	const struct adsm_home *home = object->home;
 	const uint64_t generation = object->generation;
 	int error = 0;
 
 	for (uint32_t b = first; !error && b < end; b++) {
-		error = check(object, generation, first, end);
+		error = check(object, home, generation, first, end);
 		if (!error && adsm_blocks_lack(&object->blocks, b) && !is_used(object, b))
 			error = adsm_blocks_ready(object, b, 1, ADSM_EVENT_OVERWRITE, false, old);
 	}
@@ -111,17 +116,20 @@ static int overwrite(struct adsm_object *object, uint32_t first, uint32_t end, s
 
 /* ---- */
 
-int adsm_discard(void *p, size_t size)
+/* Returns -ESTALE if a call has moved the object to another device meanwhile. */
+static int discard_range(const void *p, size_t size)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_enter_range(p, size, &old);
 	const struct adsm_protocol *protocol;
+	struct adsm_home *home;
 	size_t offset, block;
 	uint32_t first, end;
 	int error = 0;
 
 	if (!object)
 		return -EINVAL;
+	home = object->home;
 	protocol = object->blocks.protocol;
 	block = adsm_block_size(object);
 	offset = (uintptr_t)p - object->start;
@@ -132,7 +140,17 @@ int adsm_discard(void *p, size_t size)
 		error = overwrite(object, first, end, &old);
 	else if (first < end)
 		error = discard(object, first, end);
-	adsm_home_unlock(object->home, &old);
+	adsm_home_unlock(home, &old);
+	return error;
+}
+
+int adsm_discard(void *p, size_t size)
+{
+	int error;
+
+	do
+		error = discard_range(p, size);
+	while (error == -ESTALE);
 	return error;
 }
 

@@ -152,7 +152,14 @@ static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 	uint64_t generation = object->generation, seq;
 
 	*ret_result = ADSM_FAULT_FOREIGN;
-	while (object->live && object->generation == generation) {
+	for (;;) {
+		/* The instruction faults again, and finds the object at its new home. */
+		if (!adsm_object_is_at(object, home)) {
+			*ret_result = ADSM_FAULT_SERVED;
+			return false;
+		}
+		if (!object->live || object->generation != generation)
+			return false;
 		if (object->blocks.at[b].view >= needed) {
 			*ret_result = spurious(home, fault);
 			return false;
@@ -175,7 +182,6 @@ static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 		if (!adsm_fetch_ahead(home))
 			adsm_home_wait(home);
 	}
-	return false;
 }
 
 static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_fault *fault, unsigned *ret_signals,
@@ -183,6 +189,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 {
 	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
 	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift), n;
+	const struct adsm_home *home = object->home;
 	const uint64_t generation = object->generation;
 	enum adsm_fault_result result;
 	int error;
@@ -201,7 +208,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	}
 	do {
 		/* The lock may have been given back. */
-		if (!object->live || object->generation != generation)
+		if (adsm_object_is_at(object, home) && (!object->live || object->generation != generation))
 			return ADSM_FAULT_FOREIGN;
 		if (!is_ready(object, b, event, fault, &result))
 			return result;
@@ -231,7 +238,7 @@ static bool enqueues_for(uintptr_t address)
 {
 	const struct adsm_object *object = adsm_in_driver.enqueuing ? adsm_index_find(address) : NULL;
 
-	return object && object->home == adsm_in_driver.enqueuing;
+	return object && adsm_object_home(object) == adsm_in_driver.enqueuing;
 }
 
 static void out_of_patience(void)
@@ -248,6 +255,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	uint64_t start = adsm_os_now_ns(), moved = adsm_spent.moved_ns, spent = adsm_spent_ns(), ns;
 	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
 	struct adsm_object *object;
+	struct adsm_home *home;
 	struct adsm_cause cause;
 	uint32_t ahead = 0;
 	unsigned n_signals = 0;
@@ -267,14 +275,15 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	adsm_io_look_back(fault->stack);
 	object = adsm_object_lock(fault->address);
 	if (object) {
+		home = object->home;
 		if (adsm_observes(~0u)) {
 			cause = adsm_cause;
 			adsm_observer->fault_begins(fault);
 		}
 		result = serve(object, fault, &n_signals, &ahead);
 		if (result == ADSM_FAULT_SERVED && adsm_touching)
-			keep_calls_off(object->home, fault);
-		adsm_home_leave(object->home, NULL);
+			keep_calls_off(home, fault);
+		adsm_home_leave(home, NULL);
 		ns = adsm_os_now_ns() - start;
 		/* ns includes the time that transfers took meanwhile. */
 		adsm_set_spent(spent + ns);

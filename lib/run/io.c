@@ -162,6 +162,8 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 			error = adsm_wait_unlocked(home, seq, old);
 		if (error)
 			return error;
+		if (!adsm_object_is_at(object, home))
+			return -ESTALE;
 		if (!object->live || object->generation != generation)
 			return -EINVAL;
 		b = first - 1;	/* begin again: all blocks must be free at the same time */
@@ -252,6 +254,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 {
 	while (size) {
 		struct adsm_object *object;
+		struct adsm_home *home;
 		struct adsm_sigset old;
 		size_t offset, part;
 		void *base = p;
@@ -259,6 +262,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 
 		part = once_part(io, input, &base, size, &error);
 		object = part ? NULL : enter(p, &old);
+		home = object ? object->home : NULL;
 		if (part) {
 			/* *base is set. */
 		} else if (object && !object->device_only && !object->freeing) {
@@ -282,7 +286,9 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 			part = object ? size : private_part(p, size);
 		}
 		if (object)
-			leave(object->home, &old);
+			leave(home, &old);
+		if (error == -ESTALE)
+			continue;
 		if (error)
 			return error;
 		if (!append(io, base, part, room))

@@ -450,8 +450,11 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 		error = adsm_kernel_assign(kernel, start, (unsigned)access);
 	if (error)
 		return error;
-	adsm_home_lock(home, &old);
-	if (object->live && object->start == start) {
+	object = adsm_object_enter((void *)start, &old);
+	if (!object)
+		return 0;	/* it was freed meanwhile */
+	home = object->home;
+	if (object->start == start) {
 		/* Unnamed calls up to here may use the object. From here on only calls of the assigned kernels may. */
 		const uint64_t unnamed = adsm_object_unnamed(object);
 

@@ -104,7 +104,8 @@ int adsm_mapping_protect(uintptr_t start, size_t size, enum adsm_prot prot)
 	return error;
 }
 
-int adsm_mapping_open(uintptr_t start, size_t size, bool write)
+/* Returns -ESTALE if a call has moved the object to another device meanwhile. */
+static int open_range(uintptr_t start, size_t size, bool write)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = enter(start, size, &old);
@@ -120,7 +121,8 @@ int adsm_mapping_open(uintptr_t start, size_t size, bool write)
 	for (size_t at = offset; !error && at < offset + size; at = (at | (adsm_block_size(object) - 1)) + 1) {
 		uint32_t b = (uint32_t)(at >> object->blocks.shift);
 
-		if (adsm_blocks_ready(object, b, 1, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true, &old))
+		error = adsm_blocks_ready(object, b, 1, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true, &old);
+		if (error && error != -ESTALE)
 			error = -EFAULT;
 		/* If advice opens pages one by one, open all of the
 		 * block's pages. Accesses to them are then not detected. */
@@ -130,6 +132,16 @@ int adsm_mapping_open(uintptr_t start, size_t size, bool write)
 		}
 	}
 	leave(home, &old);
+	return error;
+}
+
+int adsm_mapping_open(uintptr_t start, size_t size, bool write)
+{
+	int error;
+
+	do
+		error = open_range(start, size, write);
+	while (error == -ESTALE);
 	return error;
 }
 

@@ -14,11 +14,15 @@
 
 /* ---- with the lock held, which the functions give away meanwhile. The object is live when they begin */
 
-static bool is_gone(const struct adsm_prefetch *prefetch)
+/* Returns 1 if a call has moved the object to another device, so that nothing is left to do; or -EINVAL, if it was
+ * freed. */
+static int check(const struct adsm_prefetch *prefetch)
 {
 	const struct adsm_object *object = prefetch->object;
 
-	return !object->live || object->freeing || object->generation != prefetch->generation;
+	if (!adsm_object_is_at(object, prefetch->home))
+		return 1;
+	return !object->live || object->freeing || object->generation != prefetch->generation ? -EINVAL : 0;
 }
 
 /* The block behind the last one of the range. */
@@ -44,7 +48,7 @@ static int wait_for_call(struct adsm_home *home, uint64_t seq)
 static int fetch_some(const struct adsm_prefetch *prefetch, uint32_t b, uint32_t *ret_n)
 {
 	struct adsm_object *object = prefetch->object;
-	struct adsm_home *home = object->home;
+	struct adsm_home *home = prefetch->home;
 	size_t at = (size_t)b << object->blocks.shift;
 	enum adsm_block_event event;
 	uint64_t seq;
@@ -83,17 +87,16 @@ static int fetch(const struct adsm_prefetch *prefetch)
 	int result = 0;
 
 	for (; !result; b += n) {
-		if (is_gone(prefetch))
-			return -EINVAL;
-		if (b == end_of(prefetch))
+		result = check(prefetch);
+		if (result || b == end_of(prefetch))
 			break;
 		result = fetch_some(prefetch, b, &n);
 	}
-	return result < 0 ? result : 0;
+	return result;
 }
 
 /* Blocks that were written without a fault become Dirty. If such a write has to wait for a call that came before the
- * prefetch, the function waits, too. */
+ * prefetch, the function waits, too. Returns like check(). */
 static int collect(const struct adsm_prefetch *prefetch)
 {
 	uint64_t seq;
@@ -103,9 +106,11 @@ static int collect(const struct adsm_prefetch *prefetch)
 		error = adsm_object_collect(prefetch->object, &seq);
 		if (error < 0 || !seq || seq > prefetch->last_seq)
 			return error < 0 ? error : 0;
-		error = wait_for_call(prefetch->object->home, seq);
-		if (error || is_gone(prefetch))
-			return error ? error : -EINVAL;
+		error = wait_for_call(prefetch->home, seq);
+		if (!error)
+			error = check(prefetch);
+		if (error)
+			return error;
 	}
 }
 
@@ -125,19 +130,18 @@ static int send(const struct adsm_prefetch *prefetch)
 {
 	const unsigned moves = ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING;
 	struct adsm_object *object = prefetch->object;
-	struct adsm_home *home = object->home;
+	struct adsm_home *home = prefetch->home;
 	uint32_t b = (uint32_t)(prefetch->offset >> object->blocks.shift), n;
 	/* If accesses are not detected, the CPU may write again what was sent, and only the call may send it. */
 	const bool sends = object->blocks.detects && !home->device->caps.unified;
 	int error = sends ? collect(prefetch) : 0;
 
-	if (sends && !error && !is_gone(prefetch))
+	if (sends && !error)
 		error = adsm_object_place(object);
 	for (; sends && !error; b += n) {
-		if (is_gone(prefetch))
-			return -EINVAL;
+		error = check(prefetch);
 		n = 0;
-		if (b == end_of(prefetch))
+		if (error || b == end_of(prefetch))
 			break;
 		/* While the lock was given back, a call has needed the device memory for its own objects. */
 		if (!object->memory)
@@ -158,18 +162,19 @@ static int send(const struct adsm_prefetch *prefetch)
 
 int adsm_prefetch_run(const struct adsm_prefetch *prefetch)
 {
-	struct adsm_home *home = prefetch->object->home;
+	struct adsm_home *home = prefetch->home;
 	const struct adsm_cause cause = adsm_cause;
-	int error = -EINVAL;
+	int error;
 
 	adsm_cause = prefetch->cause;
 	adsm_lock(&home->lock);
 	/* The slot may have another object by now, or none. */
-	if (!is_gone(prefetch)) {
+	error = check(prefetch);
+	if (!error) {
 		adsm_act_inexact(prefetch->object);
 		error = prefetch->direction == ADSM_TO_HOST ? fetch(prefetch) : send(prefetch);
 	}
 	adsm_unlock(&home->lock);
 	adsm_cause = cause;
-	return error;
+	return error < 0 ? error : 0;
 }

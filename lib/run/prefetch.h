@@ -8,6 +8,7 @@
 struct adsm_prefetch {
 	struct adsm_prefetch *next;
 	struct adsm_object *object;
+	struct adsm_home *home;		/* its home; if that has changed, nothing is done */
 	uint64_t generation;		/* of the object; if it has changed, the object was freed */
 	enum adsm_direction direction;
 	size_t offset, size;		/* bytes in the object; size is not 0 */

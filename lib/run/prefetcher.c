@@ -205,7 +205,7 @@ int adsm_prefetch(const void *p, size_t size, int device, adsmEvent *ret_event, 
 		return error;
 	}
 	*prefetch = (struct adsm_prefetch){
-		.object = object, .generation = object->generation,
+		.object = object, .home = object->home, .generation = object->generation,
 		.direction = target ? ADSM_TO_DEVICE : ADSM_TO_HOST,
 		.offset = (uintptr_t)p - object->start, .size = size, .last_seq = object->home->last_seq,
 		.cause = { .why = ADSM_WHY_PREFETCH, .where = (uintptr_t)where },

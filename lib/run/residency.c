@@ -29,7 +29,7 @@ static bool reaches_all(const struct adsm_bound *bound)
 
 static bool is_reached(const struct adsm_bound *bound, const struct adsm_object *object)
 {
-	return object->home == bound->home && object->live && !object->freeing && !object->assigned &&
+	return adsm_object_is_at(object, bound->home) && object->live && !object->freeing && !object->assigned &&
 		!object->device_only;
 }
 
@@ -68,8 +68,9 @@ static struct sizes measure(const struct adsm_bound *bound)
 /* Can the object be displaced? Calls that use it will end; inputs may take any time. */
 static bool may_leave(const struct adsm_object *object, const struct adsm_home *home)
 {
-	return object->home == home && object->live && !object->freeing && object->memory && !object->pinned &&
-		object->round != home->residents.round && !object->inputs && adsm_object_can_be_displaced(object);
+	return adsm_object_is_at(object, home) && object->live && !object->freeing && object->memory &&
+		!object->pinned && object->round != home->residents.round && !object->inputs &&
+		adsm_object_can_be_displaced(object);
 }
 
 static const char *name_of(const struct adsm_bound *bound)
@@ -159,13 +160,11 @@ static int take_pages(struct adsm_object *object)
 	adsm_unlock(&home->lock);
 	available = adsm_residency_available();
 	if (needed > available)
-		error = adsm_fail(-ENOMEM, "%s should move to the host, because a call needs its device "
-				  "memory: this takes %zu bytes, but the host has %lu available",
-				  ADSM_THE_OBJECT(object), needed, (unsigned long)available);
+		error = adsm_fail(-ENOMEM, "%s should move to the host for a call: this takes %zu bytes, but the host "
+				  "has %lu available", ADSM_THE_OBJECT(object), needed, (unsigned long)available);
 	else if (adsm_os_populate(object->alias, object->span, true))
-		error = adsm_fail(-ENOMEM, "%s should move to the host, because a call needs its device "
-				  "memory: the host has no memory for its %zu bytes", ADSM_THE_OBJECT(object),
-				  object->span);
+		error = adsm_fail(-ENOMEM, "%s should move to the host for a call, but the host has no memory for its "
+				  "%zu bytes", ADSM_THE_OBJECT(object), object->span);
 	adsm_lock(&home->lock);
 	if (!error)
 		adsm_blocks_set_flags(&object->blocks, 0, object->blocks.n, ADSM_BLOCK_BACKED);
@@ -174,11 +173,7 @@ static int take_pages(struct adsm_object *object)
 	return error ? error : 1;
 }
 
-/*
- * One step of moving an object to the host. Returns 0 if the caller must look again, because the lock was given back;
- * 1 if the host has all, and no call or transfer uses the device memory; or a negative errno.
- */
-static int step_away(struct adsm_object *object, struct adsm_sigset *old)
+int adsm_residency_step(struct adsm_object *object, size_t *fetched, struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
 	uint64_t seq = adsm_object_user(object);
@@ -216,7 +211,7 @@ static int step_away(struct adsm_object *object, struct adsm_sigset *old)
 	if (error)
 		return adsm_fail(error, "%s could not be moved to the host: %s", ADSM_THE_OBJECT(object),
 				 adsm_home_reason(home, error));
-	adsm_count(&object->counters, displaced_bytes, adsm_run_size(object, b, n));
+	*fetched += adsm_run_size(object, b, n);
 	return 0;
 }
 
@@ -225,15 +220,19 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 {
 	struct adsm_home *home = bound->home;
 	struct adsm_object *object = oldest(home);
+	size_t fetched = 0;
 	int result = 0;
 
 	if (!object)
 		return adsm_fail(-ENOMEM, "kernel '%s': %s has no memory left for the objects of the call",
 				 name_of(bound), home->device->name);
 	while (!result && may_leave(object, home))
-		result = step_away(object, old);
-	if (result == 1)
+		result = adsm_residency_step(object, &fetched, old);
+	adsm_count(&object->counters, displaced_bytes, fetched);
+	if (result == 1) {
+		adsm_count(&object->counters, displaced, 1);
 		adsm_object_displace(object);
+	}
 	return result < 0 ? result : 0;
 }
 

@@ -22,3 +22,14 @@ extern uint64_t (*adsm_residency_available)(void);
  *   -EIO, -ENODEV  an object could not be moved to the host
  */
 int adsm_bind_resident(struct adsm_bound *bound, struct adsm_sigset *old);
+
+/*
+ * One step of moving an object to the host. The caller has the home's call mutex and lock. The lock may be given back;
+ * @old: the signal mask from taking it. *@fetched grows by the bytes that were fetched.
+ *
+ * Returns 0 if the caller must look again, because the lock was given back; 1 if the host has all bytes, and no call or
+ * transfer uses the object; or:
+ *   -ENOMEM        the host has no memory for the object
+ *   -EIO, -ENODEV  the object could not be fetched
+ */
+int adsm_residency_step(struct adsm_object *object, size_t *fetched, struct adsm_sigset *old);

@@ -74,6 +74,7 @@ static int make(adsmModule *module, struct adsm_home *home, void **addresses)
 	const struct adsm_object_options options = {
 		.protocol = adsm_protocol_find(adsm_protocol_options.protocol),
 		.block_size = adsm_protocol_options.block_size,
+		.fixed = true,
 	};
 	const char *text = module->info->symbols;
 	struct adsm_symbol symbol;

@@ -331,6 +331,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 	for (;;) {
 		uint64_t seq;
 
+		if (!adsm_object_is_at(object, home))
+			return -ESTALE;
 		if (!object->live || object->freeing || object->generation != generation)
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)

@@ -42,10 +42,10 @@ static struct adsm_object *next_wanted(struct adsm_home *home, uint32_t *at, str
 	struct adsm_object *object;
 
 	while ((object = adsm_object_slot((*at)++))) {
-		if (object->home != home)
+		if (adsm_object_home(object) != home)
 			continue;
 		adsm_home_lock(home, ret_old);
-		if (is_wanted(object))
+		if (adsm_object_is_at(object, home) && is_wanted(object))
 			return object;
 		adsm_home_unlock(home, ret_old);
 	}
