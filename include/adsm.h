@@ -434,6 +434,9 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function does not wait for
  * the kernel. Calls on a device run in order. adsmSync() waits for the kernel.
  *
+ * If all objects of the call are on one device, the call runs there. Otherwise it runs on the calling thread's device,
+ * and the objects of other devices move there first (docs/howto-devices.md).
+ *
  * If the CPU accesses an object that the kernel may write, the access waits until the kernel has ended, and then sees
  * its results. There are two exceptions. With ADSM_TOUCH=error the thread gets SIGBUS. With the protocol batch the
  * access does not wait: call adsmSync() first.
@@ -446,16 +449,18 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  *            before it returns.
  *
  * Returns 0 or:
- *   -EINVAL   the arguments do not match the kernel, a pointer is not in an object, or the objects are on different
- *             devices; adsmLastError() names the argument. Kernels in CUDA C take any pointer (docs/cuda-c-access.md)
- *   -EBUSY    a range of an object that the kernel uses is held (adsmHold())
+ *   -EINVAL   the arguments do not match the kernel, a pointer is not in an object, or an object is on another device
+ *             and cannot move; adsmLastError() names the argument. Kernels in CUDA C take any pointer
+ *             (docs/cuda-c-access.md)
+ *   -EBUSY    a range of an object that the kernel uses is held (adsmHold()); or an object would move, and a system
+ *             call or a loan is writing it
  *   -ENODEV   the device was lost
  *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects
  *   -ENOEXEC  the kernel is compiled when it is first used (docs/cuda-c.md), and there is no C compiler, or it fails
  *   -EIO      a transfer failed
  *   -ENOMEM   the objects that the kernel uses do not fit on the device together, or the host has no memory for the
  *             objects that would make room for them; adsmLastError() has the numbers (docs/oversubscription.md)
- * A call that fails changes nothing, and the caller may repeat it.
+ * A call that fails changes no contents, and the caller may repeat it.
  */
 ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args,
 			  size_t n);
@@ -514,7 +519,8 @@ ADSM_API int adsmDeviceCount(void);
 ADSM_API int adsmDeviceInfo(int device, adsmDeviceProps *ret_props);
 
 /**
- * Set the device of the calling thread's later allocations. A thread starts with device 0.
+ * Set the device of the calling thread: of its later allocations, and of its later calls that use objects of several
+ * devices. A thread starts with device 0.
  *
  * Returns 0, or -EINVAL if there is no such device.
  */
@@ -648,7 +654,9 @@ ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 	X(once_waits, "waits for units of write-once objects") \
 	X(once_ns, "time waiting for these") \
 	X(displaced, "objects moved to the host for room on the device") \
-	X(displaced_bytes, "bytes fetched for that")
+	X(displaced_bytes, "bytes fetched for that") \
+	X(moved, "objects moved to another device for a call") \
+	X(moved_bytes, "bytes fetched for that")
 
 typedef struct adsmStats {
 #define ADSM_STATS_FIELD(name, help) uint64_t name;

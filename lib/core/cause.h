@@ -15,6 +15,7 @@ enum adsm_why {
 	ADSM_WHY_EVICT,			/* a send that the protocol makes early */
 	ADSM_WHY_ROOM,			/* a call needs the object's device memory for its own objects */
 	ADSM_WHY_PREFETCH,		/* adsmPrefetch() */
+	ADSM_WHY_MOVE,			/* a call of another device needs the object there */
 	ADSM_N_WHYS
 };
 

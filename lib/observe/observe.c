@@ -219,8 +219,10 @@ static void observe_called(struct adsm_object *object)
 {
 	struct adsm_record *record = record_of(object);
 
-	if (record)
+	if (record) {
 		ADD(record->calls, 1);
+		record->device = object->home->index;	/* it may have moved */
+	}
 }
 
 static const void *find_caller(const void *caller)

@@ -30,7 +30,7 @@ struct adsm_cause_count {
 struct adsm_record {
 	struct adsm_record *next;	/* the record made before it */
 	uint32_t id;			/* 1, 2, … in the order of allocation */
-	int device;
+	_Atomic int device;
 	bool device_only, adopted;
 	char name[ADSM_NAME_SIZE];	/* from adsmSetName(), or "" */
 	uintptr_t start;

@@ -201,6 +201,7 @@ static const char *const reasons[ADSM_N_WHYS] = {
 	[ADSM_WHY_HOLD] = "adsmHold()", [ADSM_WHY_SYNC] = "adsmSync()", [ADSM_WHY_EVICT] = "early, before a call",
 	[ADSM_WHY_ROOM] = "room on the device for other objects",
 	[ADSM_WHY_PREFETCH] = "adsmPrefetch()",
+	[ADSM_WHY_MOVE] = "a call of another device",
 };
 
 static void text_reason(FILE *out, const struct adsm_fact_cause *cause)

@@ -8,7 +8,7 @@ const char *const adsm_why_words[ADSM_N_WHYS] = {
 	[ADSM_WHY_OTHER] = "other", [ADSM_WHY_READ] = "read", [ADSM_WHY_WRITE] = "write", [ADSM_WHY_COPY] = "copy",
 	[ADSM_WHY_FILL] = "fill", [ADSM_WHY_IO] = "io", [ADSM_WHY_HOLD] = "hold", [ADSM_WHY_CALL] = "call",
 	[ADSM_WHY_SYNC] = "sync", [ADSM_WHY_EVICT] = "evict", [ADSM_WHY_ROOM] = "room",
-	[ADSM_WHY_PREFETCH] = "prefetch",
+	[ADSM_WHY_PREFETCH] = "prefetch", [ADSM_WHY_MOVE] = "move",
 };
 
 struct adsm_number adsm_tenths_text(uint64_t tenths, const char *unit)

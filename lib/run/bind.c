@@ -85,10 +85,10 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 	bound->pointers[bound->n_pointers++] = (struct adsm_named_pointer){
 		.what = what, .p = p, .access = access, .arg = arg,
 	};
-	/* A slot never changes its home. So no lock is needed, even if the object is freed meanwhile. */
+	/* If the object is freed or moves meanwhile, adsm_bind_objects() notices. */
 	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
 	if (object)
-		bound->home = object->home;
+		bound->home = adsm_object_home(object);
 	if (!access)
 		bound->named = false;
 	return 0;
@@ -164,6 +164,14 @@ static struct adsm_object *find_object(const struct adsm_bound *bound, const str
 	return object && !object->freeing && p - object->start < object->size + pointer->raw ? object : NULL;
 }
 
+/* The object of a pointer has another home. Only kernels of the program's make objects move. */
+static int elsewhere(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
+{
+	return bound->kernel->module->internal ?
+		adsm_fail(-EINVAL, "argument '%s' of %s: the object at %p is not on device %d, unlike the first one",
+			  pointer->what, bound->kernel->info->name, pointer->p, bound->home->index) : -EXDEV;
+}
+
 static int resolve(struct adsm_bound *bound)
 {
 	for (size_t i = 0; i < bound->n_pointers; i++) {
@@ -172,10 +180,8 @@ static int resolve(struct adsm_bound *bound)
 		size_t offset;
 		int error;
 
-		if (object && object->home != bound->home)
-			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': the object is on device %d, but the "
-					 "other objects of the call are on device %d", bound->kernel->info->name,
-					 pointer->what, object->home->index, bound->home->index);
+		if (object && !adsm_object_is_at(object, bound->home))
+			return elsewhere(bound, pointer);
 		object = find_object(bound, pointer);
 		if (!object && pointer->raw)
 			continue;
@@ -494,11 +500,11 @@ static int check_onces(const struct adsm_bound *bound)
 			  bound->kernel->info->name, device->backend->name);
 }
 
-int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args, size_t n)
+int adsm_bind(struct adsm_bound *bound, struct adsm_home *home, adsmKernel *kernel, const adsmArg *args, size_t n)
 {
 	int error;
 
-	begin(bound, kernel, NULL);
+	begin(bound, kernel, home);
 	bound->named = !kernel->info->any_object;
 	error = n > ADSM_ARGS_FEW ? grow(bound) : 0;
 	if (!error)

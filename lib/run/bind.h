@@ -73,10 +73,10 @@ struct adsm_bound {
 };
 
 /*
- * Bind a call of @kernel with these arguments, on the home that they name. The caller holds no lock. adsm_bind_end() is
- * necessary also after an error.
+ * Bind a call of @kernel with these arguments, on @home; NULL: on the home that they name. The caller holds no lock.
+ * adsm_bind_end() is necessary also after an error.
  */
-int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args, size_t n);
+int adsm_bind(struct adsm_bound *bound, struct adsm_home *home, adsmKernel *kernel, const adsmArg *args, size_t n);
 /* The same for commands of the program's own on @home, which use these objects. */
 int adsm_bind_uses(struct adsm_bound *bound, struct adsm_home *home, const struct adsm_driver_use *uses, size_t n);
 void adsm_bind_end(struct adsm_bound *bound);
@@ -90,7 +90,8 @@ void adsm_bind_onces(struct adsm_bound *bound);
  * restore the failures. Lock held since adsm_bind_onces().
  */
 void adsm_bind_onces_end(struct adsm_bound *bound, bool has_begun);
-/* Find the objects of the pointers. Lock held: the result is valid until the lock is given back. */
+/* Find the objects of the pointers. Lock held: the result is valid until the lock is given back. -EXDEV, without a
+ * sentence: an object has another home. */
 int adsm_bind_objects(struct adsm_bound *bound);
 
 /*

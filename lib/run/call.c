@@ -16,6 +16,7 @@
 #include "run/helpers.h"
 #include "run/in_driver.h"
 #include "run/io.h"
+#include "run/moves.h"
 #include "run/pending.h"
 #include "run/queue.h"
 #include "run/release.h"
@@ -397,23 +398,34 @@ int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *use
 	return error;
 }
 
-int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+/* What the program calls. */
+struct launched {
+	adsmKernel *kernel;
+	adsmDim grid, block;
+	const adsmArg *args;
+	size_t n_args;
+	const void *where;		/* the caller's code address */
+};
+
+/*
+ * Make a call on @home, where the objects of other devices move; NULL: on the home of the objects. Then -EXDEV, without
+ * a sentence: they have different homes.
+ */
+static int call_on(struct adsm_home *home, const struct launched *launched)
 {
+	adsmKernel *kernel = launched->kernel;
 	struct call call;
 	struct adsm_launch launch = { 0 };
 	struct kernel_start start = { .launch = &launch };
 	int error;
 
-	if (!kernel || !adsm_kernel_is_live(kernel))
-		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
-	adsm_calls_renew();
-	if (!adsm_caller_get(adsm_calls.id))
-		return adsm_fail(-ENOMEM, "no memory for the calls of one more thread");
-	error = adsm_bind(&call.bound, kernel, args, n);
+	error = adsm_bind(&call.bound, home, kernel, launched->args, launched->n_args);
 	if (!error)
-		error = adsm_call_check(kernel->info, call.bound.home, grid, block, &launch);
+		error = adsm_call_check(kernel->info, call.bound.home, launched->grid, launched->block, &launch);
 	if (!error)
 		error = adsm_queue_enter(call.bound.home);
+	if (!error && home)
+		error = adsm_moves_gather(&call.bound, launched->where);
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);
@@ -426,7 +438,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	if (!error && !call.bound.n_onces && !kernel->info->services && !kernel->info->task)
 		launch.lane = adsm_queue_lane(call.bound.home);
 	call.lane = launch.lane;
-	call.where = where;
+	call.where = launched->where;
 	call.queue = NULL;
 	call.coalesce = false;
 	call.start = start_kernel;
@@ -437,4 +449,34 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	if (!error)
 		adsm_count(NULL, const_bytes, call.bound.const_bytes);
 	return error;
+}
+
+/* The objects have different homes: they move to this thread's device. */
+static int call_mixed(const struct launched *launched)
+{
+	struct adsm_home *home;
+	int error;
+
+	adsm_moves_begin();
+	do {
+		error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
+		if (!error)
+			error = call_on(home, launched);
+	} while (error == -EXDEV);	/* an object was freed meanwhile, and another one is at its address */
+	adsm_moves_end();
+	return error;
+}
+
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+{
+	const struct launched launched = { kernel, grid, block, args, n, where };
+	int error;
+
+	if (!kernel || !adsm_kernel_is_live(kernel))
+		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
+	adsm_calls_renew();
+	if (!adsm_caller_get(adsm_calls.id))
+		return adsm_fail(-ENOMEM, "no memory for the calls of one more thread");
+	error = call_on(NULL, &launched);
+	return error == -EXDEV ? call_mixed(&launched) : error;
 }

@@ -9,7 +9,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "core/home.h"
+#include "core/index.h"
+#include "core/object.h"
 #include "run/alloc.h"
 #include "run/bind.h"
 #include "run/call.h"
@@ -280,6 +281,8 @@ static void run_queue(void *arg)
 	bool stop;
 	int error;
 
+	/* If a call has moved an object meanwhile, it comes back. */
+	adsm_home_set(home->index);
 	while ((call = next_call(queue, &word, &stop)) || !stop) {
 		if (!call) {
 			adsm_os_wait(&queue->word, word, 0, false);
@@ -414,15 +417,21 @@ static int begin_units(const struct adsm_dataflow_call *call)
 }
 
 /* Check the call as it will be made. Only the places of the ranges are not known yet. */
-static int check_call(const struct adsm_dataflow_call *call, const struct adsm_home *home)
+static int check_call(const struct adsm_dataflow_call *call, struct adsm_home *home)
 {
 	struct adsm_launch launch;
 	struct adsm_bound bound;
-	int error = adsm_bind(&bound, call->kernel, call->args, call->n_args);
+	int error = adsm_bind(&bound, home, call->kernel, call->args, call->n_args);
 
-	if (!error && bound.home != home)
-		error = adsm_fail(-EINVAL, "kernel '%s': the objects are on device %d, but the call is for device %d",
-				  call->kernel->info->name, bound.home->index, home->index);
+	for (size_t i = 0; !error && i < bound.n_pointers; i++) {
+		const struct adsm_object *object = adsm_index_find((uintptr_t)bound.pointers[i].p);
+
+		if (object && adsm_object_home(object) != home)
+			error = adsm_fail(-EINVAL, "kernel '%s', argument '%s': the object is on device %d, but the "
+					  "call is for device %d, and calls by ranges move no objects",
+					  call->kernel->info->name, bound.pointers[i].what,
+					  adsm_object_home(object)->index, home->index);
+	}
 	adsm_bind_end(&bound);
 	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
 }

@@ -296,15 +296,7 @@ static void check_device(int device)
 	CHECK(!memory || !strcmp(props.memory, memory));
 }
 
-/* All objects that a call names must be of one device. */
-static void two_devices(unsigned *a, unsigned *b, unsigned *other)
-{
-	CHECK_ERROR(adsmCall(kernel("add"), blocks(N), lanes(), adsmPtr(a), adsmPtr(other), adsmPtr(b), adsmVal(N)),
-		    EINVAL);
-	CHECK_ERROR(adsmCall(kernel("increment_any"), blocks(N), lanes(), adsmPtr(a), adsmVal(N),
-			     adsmUse(other, ADSM_ACCESS_IN)), EINVAL);
-}
-
+/* Each thread has a device, and each object too. */
 static void devices(void)
 {
 	adsmDeviceProps props = { .struct_size = sizeof(props) };
@@ -335,8 +327,6 @@ static void devices(void)
 	}
 	CHECK(!pthread_create(&thread, NULL, other_thread, NULL));
 	CHECK(!pthread_join(thread, NULL));
-	if (n == 2)
-		two_devices(a[0], b[0], a[1]);
 	/* A call runs where its objects live, whatever the thread's device is. */
 	for (int d = 0; d < n; d++)
 		CALL("add", N, adsmPtr(a[d]), adsmPtr(a[d]), adsmPtr(b[d]), adsmVal(N));

@@ -129,6 +129,7 @@ static void threads(void)
 #define LINKERS 16u		/* with few calls each on devices that run one at a time */
 #define CHAINS_MAX 64u
 
+static int n_devices = 1;
 struct call { unsigned lists[2], seen; };
 
 static unsigned n_links, n_chains, *chains[CHAINS_MAX];
@@ -149,6 +150,7 @@ static void *make_links(void *arg)
 		do
 			c->seen = (unsigned)(draw(&state) % n_chains);
 		while (c->seen == c->lists[0] || c->seen == c->lists[1]);
+		CHECK_OK(adsmDeviceSet((int)(draw(&state) % (unsigned)n_devices)));
 		CALL("link", 1, adsmVal((unsigned long)(draw(&state) % 4 * 10000)), adsmPtr(chains[c->lists[0]]),
 		     adsmPtr(chains[c->lists[1]]), adsmPtr(chains[c->seen]), adsmVal(i));
 	}
@@ -228,6 +230,7 @@ static void random_calls(void)
 	CHECK(links && edges && first_edge && n_before);
 	kernel("link");
 	for (unsigned c = 0; c < n_chains; c++) {
+		CHECK_OK(adsmDeviceSet((int)c % n_devices));
 		chains[c] = alloc((2 * total + 1) * sizeof(*chains[c]));
 		chains[c][0] = 0;
 	}
@@ -236,10 +239,22 @@ static void random_calls(void)
 	for (unsigned i = 0; i < LINKERS; i++)
 		CHECK(!pthread_join(all[i], NULL));
 	/* With batch, objects of several queues are complete after a sync of the whole device. */
-	CALL("increment_any", 0, adsmPtr(chains[0]), adsmVal(0u));
+	for (unsigned c = 0; c < n_chains; c++)
+		CALL("increment_any", 0, adsmPtr(chains[c]), adsmVal(0u));
 	SYNC();
 	add_edges();
 	check_order();
+}
+
+/* The same on several devices: the lists of a call move to the device of its thread. */
+static void random_moves(void)
+{
+	set("cpu_devices", "3");
+	n_devices = adsmDeviceCount();
+	if (n_devices < 2 || unified())
+		skip("one device, or its memory is the CPU's");
+	random_calls();
+	CHECK(stats().moved > 0);
 }
 
 /* A call waits for a call and a copy of another device. */
@@ -507,6 +522,7 @@ static const struct conform_case cases[] = {
 	CASE("queue-unnamed", unnamed),
 	CASE("queue-threads", threads),
 	CASE("queue-random", random_calls),
+	CASE("queue-moves", random_moves),
 	CASE("queue-waits", waits),
 	CASE("queue-overlap", overlap),
 	CASE("queue-earlier", earlier),

@@ -32,7 +32,7 @@ OLDER = {
          r"\1 { sizeof(adsmModuleOptions), ADSM_MODULE_AUTO, ADSM_DEVICE_CURRENT }"),
         (r"^\tchar made_of\[256\];[^\n]*\n", ""),
         (r"^\tuint64_t device_address;[^\n]*\n", ""),
-        (r" \\\n\tX\(displaced_bytes, [^\n]*\n", "\n"),
+        (r" \\\n\tX\(moved_bytes, [^\n]*\n", "\n"),
     ],
     "adsm_once.h": [(r"^\tchar place\[128\];[^\n]*\n", "")],
 }

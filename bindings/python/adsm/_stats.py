@@ -34,6 +34,8 @@ class Stats(NamedTuple):
     once_ns: int            # time waiting for these
     displaced: int          # objects moved to the host for room on the device
     displaced_bytes: int    # bytes fetched for that
+    moved: int              # objects moved to another device for a call
+    moved_bytes: int        # bytes fetched for that
 
     def __sub__(self, earlier: Stats) -> Stats:
         return Stats(*(now - then for now, then in zip(self, earlier)))

@@ -18,7 +18,6 @@ struct call {
 	adsmArg args[VARIABLE_MAX];
 	unsigned n;			/* bytes it works on */
 	unsigned long spins;
-	int device;			/* of device-only memory; -1: none */
 	bool unnamed;
 };
 
@@ -56,7 +55,7 @@ void load_module(struct worker *worker)
 static struct call begin_call(enum kernel kernel, size_t n)
 {
 	const unsigned long blocks = n / round_is.block + 1;
-	struct call call = { .kernel = kernel, .handle = me->kernels[kernel], .n = (unsigned)n, .device = -1 };
+	struct call call = { .kernel = kernel, .handle = me->kernels[kernel], .n = (unsigned)n };
 
 	call.spins = draw(4) ? 0 : draw(draw(8) ? 300000 : 3000000) / blocks;
 	call.n_args = 2;		/* the first two are filled in at the call */
@@ -74,20 +73,16 @@ static bool is_assigned(const struct object *object, const struct call *call)
 	return call->handle == me->kernels[call->kernel] && object->assigned & 1u << call->kernel;
 }
 
-/* Must it be refused for a hold, may it, and are its objects on several devices? */
-static void foresee(const struct call *call, bool *ret_must, bool *ret_may, bool *ret_mixed)
+/* Must it be refused for a hold, and may it? */
+static void foresee(const struct call *call, bool *ret_must, bool *ret_may)
 {
-	int device = call->device;
-
-	*ret_must = *ret_mixed = false;
+	*ret_must = false;
 	*ret_may = call->unnamed || round_is.paper;
 	for (size_t i = 0; i < call->n_spots; i++) {
 		const struct object *object = call->spots[i].object;
 
 		*ret_must |= object->owner >= 0 && object->held_size;
 		*ret_may |= object->owner < 0;
-		*ret_mixed |= device >= 0 && device != object->device;
-		device = object->device;
 	}
 	for (int i = 0; i < OWN_MAX; i++) {
 		const struct object *object = &me->things[i];
@@ -95,8 +90,6 @@ static void foresee(const struct call *call, bool *ret_must, bool *ret_may, bool
 		if (!object->p || !is_assigned(object, call))
 			continue;
 		*ret_must |= object->held_size;
-		*ret_mixed |= device >= 0 && device != object->device;
-		device = object->device;
 	}
 }
 
@@ -104,11 +97,14 @@ static void foresee(const struct call *call, bool *ret_must, bool *ret_may, bool
 static bool launch(struct call *call)
 {
 	const adsmDim block = { round_is.block, 1, 1 }, grid = { (call->n + block.x - 1) / block.x, 1, 1 };
-	bool must, may, mixed;
+	/* If the objects are on several devices, one that cannot move may be among them: the device has its address, or
+	 * the system is writing it. */
+	const bool mixed = round_is.n_devices > 1;
 	unsigned tries = 0;
+	bool must, may;
 	int error;
 
-	foresee(call, &must, &may, &mixed);
+	foresee(call, &must, &may);
 	call->args[0] = adsmVal(call->spins);
 	call->args[1] = adsmVal(call->n);
 	for (size_t i = 0; i < call->n_spots; i++)
@@ -117,15 +113,11 @@ static bool launch(struct call *call)
 		error = adsmCallArgs(call->handle, grid, block, call->args, call->n_args);
 	while (error && error != -EBUSY && !(mixed && error == -EINVAL) && !(round_is.small && error == -ENOMEM) &&
 	       again(error, &tries, __LINE__));
-	if (mixed) {
-		CHECK_EQ(error, -EINVAL);
-		return false;
-	}
-	if (must && !(round_is.small && error == -ENOMEM))
+	if (must && !(round_is.small && error == -ENOMEM) && !(mixed && error == -EINVAL))
 		CHECK_EQ(error, -EBUSY);
 	if (error) {
 		note("refused", NULL, (unsigned)-error);
-		if (!may && !must && error != -ENOMEM)
+		if (!may && !must && !mixed && error != -ENOMEM)
 			FAIL("refused with %d (%s)", error, adsmLastError());
 		return false;
 	}
@@ -336,7 +328,7 @@ void call_through(void)
 	    ref.object == &me->for_signals || (ref.object->owner < 0 && (round_is.batch || round_is.strict)))
 		return;
 	ref = (struct spot){ ref.object, ref.p + skip, ref.shadow + skip, sizeof(address) };
-	if (overlap(&ref, &target) || ref.object->device != target.object->device)
+	if (overlap(&ref, &target))
 		return;
 	address = adsmSafe(target.p);
 	if (!address)
@@ -362,8 +354,7 @@ void call_whole(struct object *to, const struct object *from)
 	all_wait = true;
 	if (from) {
 		source = (struct spot){ (struct object *)from, from->p, from->shadow, from->size };
-		if (from->device == to->device)
-			copy_to(&all, &source, draw(2), false);
+		copy_to(&all, &source, draw(2), false);
 	} else {
 		const bool any = draw(2);
 
@@ -522,7 +513,6 @@ void device_call(void)
 	if (s.size > d->size)
 		s.size = d->size;
 	call = begin_call(COPY_ANY, s.size);
-	call.device = (me->index % round_is.n_devices);
 	if (in) {
 		use_spot(&call, &s, adsmIn(s.p));
 		call.args[call.n_args++] = adsmInOut(d->p);

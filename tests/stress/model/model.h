@@ -52,7 +52,6 @@ struct object {
 	unsigned char *p, *shadow;
 	size_t size;
 	int number, owner;		/* owner: the thread's, or -1: dealt out */
-	int device;
 	size_t block_size;
 	bool batch;
 	bool called;			/* a call of its owner's may use it, and no sync was since */

@@ -158,7 +158,7 @@ void fail_byte(const struct object *object, size_t at, unsigned got, unsigned wa
 	adsmObjectInfo(object->p, &info);
 	fprintf(stderr, "object %d: byte %zu of %zu is %u, not %u; %s, blocks of %zu on device %d: %zu Invalid, "
 		"%zu ReadOnly, %zu Dirty\n", object->number, at, object->size, got, want, info.protocol,
-		object->block_size, object->device, info.n_invalid, info.n_read_only, info.n_dirty);
+		object->block_size, info.device, info.n_invalid, info.n_read_only, info.n_dirty);
 	for (size_t i = at; i < object->size && i < first + object->block_size; i++)
 		n += object->p[i] != object->shadow[i];
 	fprintf(stderr, "model: now it is %u; from there to the end of the block %zu bytes differ (those of other "
@@ -347,6 +347,8 @@ static void begin_thread(void)
 	int n_devices = adsmDeviceCount();
 
 	CHECK(n_devices > 0 && !adsmDeviceSet(me->index % n_devices));
+	if (!draw(3))
+		CHECK(!adsmDeviceSet(ADSM_DEVICE_ANY));
 	if (round_is.stacks)
 		begin_stack();
 	load_module(me);

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* moves.c - calls that use objects of several devices: the objects move to the device of the call. */
+#include "conform.h"
+
+#include <adsm_prefetch.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N ((size_t)50000)	/* words of an object */
+#define SIZE (N * 4)
+
+static int n_devices;
+
+static void start(void)
+{
+	set("cpu_devices", "3");
+	n_devices = adsmDeviceCount();
+	if (n_devices < 2)
+		skip("one device");
+	if (unified() || !strcmp(device_props().memory, "view"))
+		skip("the device's objects have their addresses there");
+}
+
+/* An object of a device, with first, first + 1, … */
+static unsigned *words_on(int device, unsigned first)
+{
+	unsigned *p;
+
+	CHECK_OK(adsmDeviceSet(device));
+	p = words(N, first);
+	CHECK_EQ(info(p).device, device);
+	return p;
+}
+
+static void expect(const unsigned *p, unsigned first)
+{
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(p[i], i, first + i);
+}
+
+static void copy(const unsigned *from, unsigned *to)
+{
+	CALL("copy", N, adsmPtr(from), adsmPtr(to), adsmVal((unsigned)N));
+}
+
+static void increment(unsigned *p)
+{
+	CALL("increment", N, adsmPtr(p), adsmVal((unsigned)N));
+}
+
+/* The call runs on the device of the thread, and its objects are there from then on. */
+static void mixed(void)
+{
+	unsigned *a, *b, *c;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(1, 5);
+	c = words_on(0, 0);
+	/* A call whose objects have one home runs there. */
+	CHECK_OK(adsmDeviceSet(1));
+	increment(a);
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(stats().moved, 0);
+	/* c = a + b on device 1 */
+	CALL("add", N, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal((unsigned)N));
+	CHECK_EQ(info(b).device, 1);
+	CHECK_EQ(info(c).device, 1);
+	SETTLE();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(c[i], i, 7 + 2 * i);
+	expect(a, 2);
+	expect(b, 5);
+	/* And back again, with what calls and the CPU wrote. */
+	increment(b);
+	SETTLE();
+	c[N - 1] = 3;
+	CHECK_OK(adsmDeviceSet(0));
+	a = words_on(0, 0);
+	copy(b, a);
+	CALL("add", N, adsmPtr(c), adsmPtr(b), adsmPtr(a), adsmVal((unsigned)N));
+	SETTLE();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(a[i], i, i < N - 1 ? 13 + 3 * i : 9 + i);
+	CHECK_EQ(info(c).device, 0);
+	CHECK_EQ(info(a).device, 0);
+	CHECK(object_stats(c).moved == 2);
+	/* An object that the CPU never used, and one that no call used. */
+	CHECK_OK(adsmDeviceSet(1));
+	b = alloc(SIZE);
+	copy(b, a);
+	b = words_on(1, 9);
+	CHECK_OK(adsmDeviceSet(0));
+	copy(b, c);
+	SETTLE();
+	expect(c, 9);
+	SYNC();
+	unload();
+}
+
+/* Nothing is fetched that the host has. */
+static void bytes(void)
+{
+	adsmStats before;
+	unsigned *a, *b;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(1, 5);
+	CHECK_OK(adsmDeviceSet(0));
+	copy(b, a);
+	CHECK_EQ(stats().moved, 1);
+	CHECK_EQ(stats().moved_bytes, 0);
+	CHECK_EQ(stats().d2h_bytes, 0);
+	SYNC();
+	expect(a, 5);
+	before = stats();
+	/* b was only read, and the host has a now. */
+	CHECK_OK(adsmDeviceSet(1));
+	copy(a, words_on(1, 0));
+	SYNC();
+	CHECK_EQ(stats().moved_bytes, 0);
+	CHECK_EQ(object_stats(a).moved, 1);
+	CHECK_EQ(object_stats(a).h2d_bytes, SIZE);
+	/* Now only the device has a. */
+	increment(a);
+	if (!batch()) {
+		CHECK_OK(adsmDeviceSet(0));
+		copy(a, b);
+		CHECK_EQ(stats().moved_bytes - before.moved_bytes, SIZE);
+	}
+}
+
+/* Why an object cannot move. Nothing moves then. */
+static void refused(void)
+{
+	unsigned *a, *b, *d;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(1, 5);
+	CHECK_OK(adsmDeviceSet(1));
+	increment(a);
+	CHECK_OK(adsmHold(a, 8, ADSM_ACCESS_IN));
+	CHECK_ERROR(adsmCall(kernel("copy"), blocks(N), lanes(), adsmPtr(a), adsmPtr(b), adsmVal((unsigned)N)), EBUSY);
+	CHECK_SAYS("held");
+	CHECK_OK(adsmUnhold(a, 8));
+	CHECK_OK(adsmDeviceSet(0));
+	d = adsmDeviceAlloc(SIZE);
+	CHECK(d);
+	CHECK_OK(adsmDeviceSet(1));
+	CHECK_ERROR(adsmCall(kernel("copy"), blocks(N), lanes(), adsmPtr(d), adsmPtr(b), adsmVal((unsigned)N)), EINVAL);
+	CHECK_SAYS("device-only");
+	CHECK_SAYS("on device 0");
+	CHECK_OK(adsmDeviceFree(d));
+	if (adsmSafe(a)) {
+		CHECK_ERROR(adsmCall(kernel("add"), blocks(N), lanes(), adsmPtr(b), adsmPtr(words_on(2 % n_devices, 0)),
+				     adsmPtr(a), adsmVal((unsigned)N)), EINVAL);
+		CHECK_SAYS("argument 'c'");
+		CHECK_SAYS("device address");
+	}
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(info(b).device, 1);
+	CHECK_EQ(stats().moved, 0);
+	/* It can still be used together with the others, on its own device. */
+	CHECK_OK(adsmDeviceSet(0));
+	CALL("add", N, adsmPtr(a), adsmPtr(b), adsmPtr(a), adsmVal((unsigned)N));
+	SETTLE();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(a[i], i, 7 + 2 * i);
+	CHECK_EQ(info(b).device, 0);
+}
+
+/* Where all objects have device memory from the start, none can move. */
+static void resident(void)
+{
+	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
+	unsigned *a, *b;
+
+	set("cpu_devices", "2");
+	if (adsmDeviceCount() < 2)
+		skip("one device");
+	CHECK_OK(adsmShutdown());
+	set("oversubscribe", "off");
+	a = alloc(SIZE);
+	options.device = 1;
+	b = adsmAllocWith(SIZE, &options);
+	CHECK(b);
+	CHECK_ERROR(adsmCall(kernel("copy"), blocks(N), lanes(), adsmPtr(a), adsmPtr(b), adsmVal((unsigned)N)), EINVAL);
+	CHECK_SAYS("ADSM_OVERSUBSCRIBE=off");
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(info(b).device, 1);
+}
+
+/* An object moves only after the calls that use it. */
+static void running(void)
+{
+	unsigned *a, *b;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(1, 5);
+	for (int i = 0; i < 3; i++) {
+		CALL("late_increment", N, adsmVal(SPIN / 4), adsmPtr(a), adsmVal((unsigned)N));
+		CHECK_OK(adsmDeviceSet(1 - i % 2));
+		CALL("add", N, adsmPtr(a), adsmPtr(b), adsmPtr(b), adsmVal((unsigned)N));
+	}
+	SYNC();
+	expect(a, 4);
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(b[i], i, 14 + 4 * i);
+}
+
+/* ---- at the same time */
+
+#define OBJECTS 6
+#define THREADS 3
+
+static unsigned *objects[OBJECTS];
+static unsigned *anchors[8];		/* one on each device, which stays there */
+static _Atomic unsigned n_calls[OBJECTS];
+static atomic_bool ended;
+static int null;
+
+static unsigned n_turns(void)
+{
+	return getenv("TEST_FULL") ? 5000 : 40;
+}
+
+/* Increment an object, on any device: it has to move there with another one. */
+static int increment_on(unsigned device, size_t i, size_t other)
+{
+	CHECK_OK(adsmDeviceSet((int)device));
+	return adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(objects[i]), adsmVal((unsigned)N),
+			adsmUse(objects[other], ADSM_ACCESS_IN), adsmUse(anchors[device], ADSM_ACCESS_IN));
+}
+
+static void *call_mixed(void *arg)
+{
+	uint64_t state = (uintptr_t)arg;
+
+	for (unsigned turn = 0; turn < n_turns(); turn++) {
+		const size_t i = draw(&state) % OBJECTS, k = draw(&state) % OBJECTS;
+
+		CHECK_OK(increment_on((unsigned)(draw(&state) % (unsigned)n_devices), i, k));
+		n_calls[i]++;
+		if (!(draw(&state) % 4))
+			SYNC();
+	}
+	SYNC();
+	return NULL;
+}
+
+static void make_objects(void)
+{
+	for (int i = 0; i < n_devices; i++)
+		anchors[i] = words_on(i, 0);
+	for (int i = 0; i < OBJECTS; i++) {
+		CHECK_OK(adsmDeviceSet(i % n_devices));
+		objects[i] = words(N + 2 * THREADS, 0);
+		memset(objects[i] + N, 0, (size_t)2 * THREADS * 4);
+	}
+	CHECK(kernel("increment"));
+}
+
+static void expect_objects(void)
+{
+	for (int i = 0; i < OBJECTS; i++)
+		expect(objects[i], n_calls[i]);
+}
+
+static void threads(void)
+{
+	pthread_t all[THREADS];
+
+	start();
+	make_objects();
+	for (uintptr_t t = 0; t < THREADS; t++)
+		CHECK_OK(pthread_create(&all[t], NULL, call_mixed, (void *)(t + 1)));
+	for (int t = 0; t < THREADS; t++)
+		CHECK_OK(pthread_join(all[t], NULL));
+	/* With batch, objects are complete after a sync of the thread's own. */
+	for (int i = 0; i < OBJECTS; i++)
+		CALL("increment", 0, adsmPtr(objects[i]), adsmVal(0u));
+	SYNC();
+	CHECK(stats().moved > n_turns());
+	expect_objects();
+}
+
+/* What the CPU does with an object that moves: each function finds it where it is. Two words belong to the thread. */
+static void use_object(unsigned *p, uint64_t *state, unsigned *own, unsigned *n_own, int zero)
+{
+	static _Thread_local unsigned room[N];
+	const size_t at = draw(state) % N, n = 1 + draw(state) % (N - at);
+	const volatile unsigned *word = p + at;
+
+	switch (draw(state) % 8) {
+	case 0:
+		CHECK(*word >= at);
+		break;
+	case 1:
+		CHECK_EQ(own[0], *n_own);
+		own[0] = ++*n_own;
+		break;
+	case 2:
+		CHECK_OK(adsmMemcpy(room, p + at, n * 4));
+		CHECK(room[n - 1] >= at + n - 1);
+		break;
+	case 3:
+		memcpy(room, p + at, n * 4);
+		CHECK(room[n - 1] >= at + n - 1);
+		break;
+	case 4:
+		CHECK_OK(adsmHold(p + at, 4, ADSM_ACCESS_IN));
+		CHECK(p[at] >= at);
+		CHECK_OK(adsmUnhold(p + at, 4));
+		break;
+	case 5:
+		CHECK_OK(adsmPrefetch(p + at, n * 4, ADSM_HOST, NULL));
+		break;
+	case 6:
+		CHECK_EQ(read(zero, own + 1, 4), 4);
+		CHECK_EQ(own[1], 0);
+		break;
+	default:
+		CHECK(write(null, p + at, n * 4) == (ssize_t)(n * 4));
+		CHECK(info(p).device < n_devices);
+	}
+}
+
+static void *use_objects(void *arg)
+{
+	const uintptr_t me = (uintptr_t)arg;
+	unsigned n_own[OBJECTS] = { 0 };
+	uint64_t state = me;
+	int zero = open("/dev/zero", O_RDONLY);
+
+	while (!ended) {
+		const size_t i = draw(&state) % OBJECTS;
+
+		use_object(objects[i], &state, objects[i] + N + 2 * me, &n_own[i], zero);
+	}
+	for (int i = 0; i < OBJECTS; i++)
+		CHECK_EQ(objects[i][N + 2 * me], n_own[i]);
+	close(zero);
+	return NULL;
+}
+
+/* One thread makes calls on one device after the other, while other threads use the objects. */
+static void touches(void)
+{
+	pthread_t all[THREADS];
+	uint64_t state = 3;
+
+	if (batch())
+		skip("the CPU must not use objects during calls");
+	start();
+	null = open("/dev/null", O_WRONLY);
+	make_objects();
+	for (uintptr_t t = 0; t < THREADS; t++)
+		CHECK_OK(pthread_create(&all[t], NULL, use_objects, (void *)t));
+	for (unsigned turn = 0; turn < 2 * n_turns(); turn++) {
+		const size_t i = draw(&state) % OBJECTS, k = draw(&state) % OBJECTS;
+		int error;
+
+		error = increment_on((unsigned)(draw(&state) % (unsigned)n_devices), i, k);
+		/* A thread holds an object, or the system writes one. */
+		CHECKF(!error || error == -EBUSY, "adsmCall(): %d, %s", error, adsmLastError());
+		n_calls[i] += !error;
+	}
+	ended = true;
+	for (int t = 0; t < THREADS; t++)
+		CHECK_OK(pthread_join(all[t], NULL));
+	SYNC();
+	CHECK(stats().moved > n_turns());
+	expect_objects();
+}
+
+static const struct conform_case cases[] = {
+	CASE("move-mixed", mixed),
+	CASE("move-bytes", bytes),
+	CASE("move-refused", refused),
+	CASE("move-resident", resident),
+	CASE("move-running", running),
+	CASE("move-threads", threads),
+	CASE("move-touches", touches),
+};
+
+CONFORM_MAIN(cases)
