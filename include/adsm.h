@@ -136,6 +136,7 @@ ADSM_API const char *adsmLastError(void);
 ADSM_API void *adsmAlloc(size_t size);
 
 #define ADSM_DEVICE_CURRENT (-1)	/* the calling thread's device: adsmDeviceSet() */
+#define ADSM_DEVICE_ANY (-3)		/* only for adsmDeviceSet(): the library chooses the device of each call */
 
 /* Flags of adsmAllocOptions. */
 #define ADSM_ALLOC_POPULATE 1u		/* allocate the host's pages now, not at the first access */
@@ -521,6 +522,11 @@ ADSM_API int adsmDeviceInfo(int device, adsmDeviceProps *ret_props);
 /**
  * Set the device of the calling thread: of its later allocations, and of its later calls that use objects of several
  * devices. A thread starts with device 0.
+ *
+ * ADSM_DEVICE_ANY: from now on the library chooses the device of each call of this thread: the one where it expects the
+ * call to begin first. It compares the time of the transfers, at the rates that it has measured, and how long the
+ * earlier calls will still run. The objects move there (docs/howto-devices.md). Allocations stay on the thread's device
+ * from before. adsmDeviceSet() with the number of a device ends this.
  *
  * Returns 0, or -EINVAL if there is no such device.
  */

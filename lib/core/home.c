@@ -12,12 +12,18 @@ struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic int adsm_n_homes;
 int (*adsm_call_query)(struct adsm_home *home, uint64_t seq, int *ret_status);
 
-static _Thread_local int device;	/* the device of this thread */
+/* The device of this thread; its complement if the library chooses the device of calls. */
+static _Thread_local int own;
+
+static int own_device(void)
+{
+	return own < 0 ? ~own : own;
+}
 
 int adsm_home_get(int index, struct adsm_home **ret_home)
 {
 	if (index == ADSM_DEVICE_CURRENT)
-		index = device < adsm_n_homes ? device : 0;
+		index = own_device() < adsm_n_homes ? own_device() : 0;
 	if (index < 0 || index >= adsm_n_homes)
 		return adsm_fail(-EINVAL, "device %d does not exist: there are %d, counted from 0", index,
 				 adsm_n_homes);
@@ -32,10 +38,19 @@ int adsm_home_set(int index)
 
 	if (index == ADSM_DEVICE_CURRENT)
 		return adsm_fail(-EINVAL, "device %d does not exist: devices are counted from 0", index);
+	if (index == ADSM_DEVICE_ANY) {
+		own = ~own_device();
+		return 0;
+	}
 	error = adsm_home_get(index, &home);
 	if (!error)
-		device = index;
+		own = index;
 	return error;
+}
+
+bool adsm_home_any(void)
+{
+	return own < 0 && adsm_n_homes > 1;
 }
 
 struct adsm_home *adsm_home_of(void *context)

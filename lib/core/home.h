@@ -54,6 +54,11 @@ struct adsm_residents {
 	struct adsm_policies parked;
 };
 
+/* Transfers so far: their bytes, and how long they took. */
+struct adsm_rate {
+	_Atomic uint64_t bytes, ns;
+};
+
 /* A device together with its objects. */
 struct adsm_home {
 	struct adsm_lock lock;		/* guards the objects, and all fields below that say nothing else */
@@ -63,6 +68,7 @@ struct adsm_home {
 	struct adsm_mutex call_mutex;	/* the order of calls; not taken while the lock is held */
 	_Atomic uint32_t tick;		/* futex: changes when anything that a thread waits for may have happened */
 	_Atomic uint32_t n_waiting;	/* threads that wait on tick */
+	struct adsm_rate rates[ADSM_TO_DEVICE + 1];	/* by direction; measured if there are several homes */
 	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
 	struct adsm_policies policies;
 	struct adsm_residents residents;
@@ -107,7 +113,10 @@ extern _Atomic int adsm_n_homes;
 
 /* The home of device @index; ADSM_DEVICE_CURRENT: the device of this thread. */
 int adsm_home_get(int index, struct adsm_home **ret_home);
+/* Also ADSM_DEVICE_ANY: the thread keeps its device, for its allocations. */
 int adsm_home_set(int index);
+/* Does this thread leave the device of a call to the library, and is there a choice? */
+bool adsm_home_any(void);
 /* The home whose device has this driver's context; NULL: no home has it. */
 struct adsm_home *adsm_home_of(void *context);
 /* Why an operation of a home fails, in words. If the device is lost, this is the reason of the loss. */

@@ -39,6 +39,12 @@ static int transfer_now(void *arg)
 		return error;
 	ns = adsm_os_now_ns() - start;
 	adsm_spent.moved_ns += ns;
+	if (adsm_n_homes > 1) {
+		struct adsm_rate *rate = &object->home->rates[direction];
+
+		atomic_fetch_add_explicit(&rate->bytes, size, memory_order_relaxed);
+		atomic_fetch_add_explicit(&rate->ns, ns, memory_order_relaxed);
+	}
 	adsm_note_transfer(object, direction, offset, size, start, ns);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "core/options.h"
 #include "list.h"
 #include "run/caller.h"
+#include "run/choice.h"
 #include "run/coalesced.h"
 #include "run/conflict.h"
 #include "run/explicit.h"
@@ -407,9 +408,18 @@ struct launched {
 	const void *where;		/* the caller's code address */
 };
 
+/* Is the device lost, but not this thread's? Then objects that the host has can still move. */
+static bool can_run_elsewhere(const struct adsm_home *home)
+{
+	struct adsm_home *own;
+
+	return home && atomic_load(&home->device->lost) && !adsm_home_get(ADSM_DEVICE_CURRENT, &own) &&
+		!atomic_load(&own->device->lost);
+}
+
 /*
  * Make a call on @home, where the objects of other devices move; NULL: on the home of the objects. Then -EXDEV, without
- * a sentence: they have different homes.
+ * a sentence: they have different homes, or their home was lost and this thread's device is another one.
  */
 static int call_on(struct adsm_home *home, const struct launched *launched)
 {
@@ -448,21 +458,31 @@ static int call_on(struct adsm_home *home, const struct launched *launched)
 	adsm_bind_end(&call.bound);
 	if (!error)
 		adsm_count(NULL, const_bytes, call.bound.const_bytes);
+	if (error == -ENODEV && !home && can_run_elsewhere(call.bound.home))
+		return -EXDEV;
 	return error;
 }
 
-/* The objects have different homes: they move to this thread's device. */
-static int call_mixed(const struct launched *launched)
+/* Choose the device of a call. *@ret_home: NULL if no object has to move. */
+static int choose(const struct launched *launched, struct adsm_home **ret_home)
 {
-	struct adsm_home *home;
+	struct adsm_bound bound;
+	int error = adsm_bind(&bound, NULL, launched->kernel, launched->args, launched->n_args);
+
+	*ret_home = error ? NULL : adsm_choose(&bound);
+	adsm_bind_end(&bound);
+	return error;
+}
+
+/* Make a call on @home, where all of its objects move. */
+static int call_moving(struct adsm_home *home, const struct launched *launched)
+{
 	int error;
 
 	adsm_moves_begin();
-	do {
-		error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
-		if (!error)
-			error = call_on(home, launched);
-	} while (error == -EXDEV);	/* an object was freed meanwhile, and another one is at its address */
+	do
+		error = call_on(home, launched);
+	while (error == -EXDEV);	/* an object was freed meanwhile, and another one is at its address */
 	adsm_moves_end();
 	return error;
 }
@@ -470,6 +490,7 @@ static int call_mixed(const struct launched *launched)
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
 	const struct launched launched = { kernel, grid, block, args, n, where };
+	struct adsm_home *home;
 	int error;
 
 	if (!kernel || !adsm_kernel_is_live(kernel))
@@ -477,6 +498,14 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	adsm_calls_renew();
 	if (!adsm_caller_get(adsm_calls.id))
 		return adsm_fail(-ENOMEM, "no memory for the calls of one more thread");
+	if (adsm_home_any()) {
+		error = choose(&launched, &home);
+		if (error || home)
+			return error ? error : call_moving(home, &launched);
+	}
 	error = call_on(NULL, &launched);
-	return error == -EXDEV ? call_mixed(&launched) : error;
+	if (error != -EXDEV)
+		return error;
+	error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
+	return error ? error : call_moving(home, &launched);
 }

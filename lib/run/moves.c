@@ -27,8 +27,7 @@ void adsm_moves_end(void)
 
 /* ---- one object */
 
-/* Why can the object never move between these devices? NULL: it can. */
-static const char *why_never(const struct adsm_object *object, const struct adsm_home *to)
+const char *adsm_moves_why_not(const struct adsm_object *object, const struct adsm_home *to)
 {
 	if (object->device_only)
 		return "it is device-only memory";
@@ -48,8 +47,11 @@ static const char *why_never(const struct adsm_object *object, const struct adsm
 static int check(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer,
 		 const struct adsm_object *object)
 {
-	const char *why = why_never(object, bound->home);
+	const char *why = adsm_moves_why_not(object, bound->home);
 
+	if (object->freeing)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not in a live object",
+				 bound->kernel->info->name, pointer->what, pointer->p);
 	if (why)
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': the object at %p is on device %d and cannot "
 				 "move to device %d: %s", bound->kernel->info->name, pointer->what,
@@ -74,7 +76,7 @@ static struct adsm_object *find(const struct adsm_bound *bound, const struct ads
 	/* As in bind.c: the pointer may be to the end of an object. */
 	if (!object && pointer->raw)
 		object = adsm_object_enter((const char *)pointer->p - 1, ret_old);
-	if (object && (object->home == bound->home || object->freeing)) {
+	if (object && object->home == bound->home) {
 		adsm_home_unlock(object->home, ret_old);
 		object = NULL;
 	}

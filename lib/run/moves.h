@@ -26,3 +26,6 @@ void adsm_moves_end(void);
  *   -EIO, -ENODEV  an object could not be fetched; or the device of the call was lost
  */
 int adsm_moves_gather(const struct adsm_bound *bound, const void *where);
+
+/* Why can the object never move to @to? NULL: it can. The caller holds the lock of the object's home. */
+const char *adsm_moves_why_not(const struct adsm_object *object, const struct adsm_home *to);

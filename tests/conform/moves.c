@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define N ((size_t)50000)	/* words of an object */
@@ -382,6 +384,156 @@ static void touches(void)
 	expect_objects();
 }
 
+/* ---- the process of one device is killed at any moment */
+
+/*
+ * What calls had made before a sync that succeeded is there, and moves to the devices that are left. An object is
+ * uncertain if a call that writes it began, and no such sync came after it.
+ */
+static void kill_once(uint64_t state)
+{
+	const size_t when = draw(&state) % 40;
+	unsigned more[OBJECTS] = { 0 }, pending[OBJECTS] = { 0 };
+	bool uncertain[OBJECTS] = { false };
+	unsigned n_lost = 0;
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+	pid_t pid;
+	int error;
+
+	start();
+	pid = device_process();
+	if (!pid)
+		skip("the devices are not processes of this machine");
+	make_objects();
+	for (size_t turn = 0; turn < 120; turn++) {
+		const size_t i = draw(&state) % OBJECTS, k = draw(&state) % OBJECTS;
+		const unsigned device = (unsigned)(draw(&state) % (unsigned)n_devices);
+
+		if (turn == when)
+			CHECK_OK(kill(pid, SIGKILL));
+		if (uncertain[i] || uncertain[k])
+			continue;
+		error = increment_on(device, i, k);
+		CHECK_OK(adsmDeviceInfo((int)device, &props));
+		/* The device is lost, or was lost while a call wrote one of the objects. */
+		CHECKF(!error || (error == -ENODEV && (props.lost || pending[i] || pending[k])), "adsmCall(): %d, %s",
+		       error, adsmLastError());
+		pending[i] += !error;
+		if (draw(&state) % 3)
+			continue;
+		error = adsmSync();
+		CHECK(!error || error == -ENODEV);
+		for (size_t o = 0; o < OBJECTS; o++) {
+			uncertain[o] |= error && pending[o];
+			more[o] += pending[o];
+			pending[o] = 0;
+		}
+	}
+	for (int d = 0; d < n_devices; d++) {
+		CHECK_OK(adsmDeviceInfo(d, &props));
+		n_lost += props.lost;
+	}
+	CHECK_EQ(n_lost, 1);
+	error = adsmSync();
+	for (size_t o = 0; o < OBJECTS; o++)
+		if (!uncertain[o] && !(error && pending[o]))
+			expect(objects[o], more[o] + pending[o]);
+}
+
+static void killed(void)
+{
+	for (uint64_t round = 0; round < (getenv("TEST_FULL") ? 70 : 4); round++) {
+		pid_t child = fork();
+		int status;
+
+		CHECK(child >= 0);
+		if (!child) {
+			set("log", "silent");
+			kill_once(round);
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			skip("no device to kill");
+		if (status)
+			FAIL("round %lu: status %d", (unsigned long)round, status);
+	}
+}
+
+/* ---- the library chooses the device */
+
+/* Make long calls on objects of device 0, each on its own object. Returns how many of them ran on other devices. */
+static unsigned spread(unsigned *const *p, unsigned n)
+{
+	unsigned n_elsewhere = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		CALL("late_increment", N, adsmVal(SPIN * 2), adsmPtr(p[i]), adsmVal((unsigned)N));
+		n_elsewhere += info(p[i]).device != 0;
+	}
+	return n_elsewhere;
+}
+
+/* Calls that share no object spread over the devices while earlier ones still run. */
+static void any(void)
+{
+	unsigned *p[4], n_elsewhere = 0;
+	uint64_t moved;
+
+	start();
+	/* The library learns how long such calls run, and how fast bytes move. */
+	for (int i = 0; i < n_devices; i++) {
+		p[0] = words_on(i, 0);
+		CALL("late_increment", N, adsmVal(SPIN * 2), adsmPtr(p[0]), adsmVal((unsigned)N));
+		SYNC();
+		CHECK_OK(adsmFree(p[0]));
+	}
+	/* Where no other call runs, a call runs where its object is. */
+	p[0] = words_on(0, 0);
+	increment(p[0]);
+	SYNC();
+	CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
+	increment(p[0]);
+	SYNC();
+	/* With batch, each call sends the object anyway. */
+	CHECK(batch() || !stats().moved);
+	expect(p[0], 2);
+	CHECK_OK(adsmFree(p[0]));
+	/* Only if this thread has to wait for a processor for a long time, the calls have ended before. */
+	for (int turn = 0; turn < 100 && !n_elsewhere; turn++) {
+		for (int i = 0; turn && i < 4; i++)
+			CHECK_OK(adsmFree(p[i]));
+		for (int i = 0; i < 4; i++)
+			p[i] = words_on(0, 0);
+		moved = stats().moved;
+		CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
+		n_elsewhere = spread(p, 4);
+		CHECK_EQ(stats().moved - moved, n_elsewhere);
+	}
+	CHECK(n_elsewhere);
+	/* A call that has to wait for its object anyway does not take it elsewhere. */
+	SYNC();
+	moved = stats().moved;
+	for (int i = 0; i < 3; i++)
+		increment(p[1]);
+	CHECK(batch() || stats().moved == moved);
+	SYNC();
+	for (int i = 0; i < 4; i++)
+		expect(p[i], i == 1 ? 4 : 1);
+	/* An object that cannot move takes the others along. */
+	CHECK_OK(adsmDeviceSet(n_devices - 1));
+	p[0] = words_on(n_devices - 1, 5);
+	if (adsmSafe(p[0])) {
+		CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
+		copy(p[0], p[1]);
+		CHECK_EQ(info(p[1]).device, n_devices - 1);
+		SETTLE();
+		expect(p[1], 5);
+	}
+	CHECK_OK(adsmDeviceSet(0));
+	CHECK_EQ(info(alloc(4)).device, 0);
+}
+
 static const struct conform_case cases[] = {
 	CASE("move-mixed", mixed),
 	CASE("move-bytes", bytes),
@@ -390,6 +542,8 @@ static const struct conform_case cases[] = {
 	CASE("move-running", running),
 	CASE("move-threads", threads),
 	CASE("move-touches", touches),
+	CASE("move-any", any),
+	CASE("move-killed", killed),
 };
 
 CONFORM_MAIN(cases)
