@@ -53,14 +53,14 @@ static int check(const struct adsm_bound *bound, const struct adsm_named_pointer
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not in a live object",
 				 bound->kernel->info->name, pointer->what, pointer->p);
 	if (why)
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': the object at %p is on device %d and cannot "
-				 "move to device %d: %s", bound->kernel->info->name, pointer->what,
-				 (void *)object->start, object->home->index, bound->home->index, why);
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %s is on device %d and cannot move to device "
+				 "%d: %s", bound->kernel->info->name, pointer->what, ADSM_THE_OBJECT(object),
+				 object->home->index, bound->home->index, why);
 	if (object->blocks.n_holds)
-		return adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first", (void *)object->start);
+		return adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
 	if (object->inputs)
-		return adsm_fail(-EBUSY, "the object at %p cannot move to device %d: a system call or a loan is "
-				 "writing it", (void *)object->start, bound->home->index);
+		return adsm_fail(-EBUSY, "%s cannot move to device %d: a system call or a loan is writing it",
+				 ADSM_THE_OBJECT(object), bound->home->index);
 	return 0;
 }
 

@@ -35,6 +35,7 @@ static const struct {
 	{ "--rolling-size", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, rolling_size) },
 	{ "--backend", ON(PB_RUN) | MEASURES, offsetof(struct pb_args, backend) },
 	{ "--link", ON(PB_RUN) | MEASURES, offsetof(struct pb_args, link) },
+	{ "--devices", ON(PB_RUN), offsetof(struct pb_args, devices) },
 	{ "--repeat", ON(PB_RUN), offsetof(struct pb_args, repeat) },
 	{ "--pairs", ON(PB_COMPARE) | ON(PB_FIGURES), offsetof(struct pb_args, pairs) },
 	{ "--rivals", ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, rivals) },

@@ -14,7 +14,7 @@ struct pb_args {
 	size_t n_names;
 	const char **inputs;		/* --input FILE... */
 	size_t n_inputs;
-	const char *size, *variant, *protocol, *block_size, *rolling_size, *backend, *link;
+	const char *size, *variant, *protocol, *block_size, *rolling_size, *backend, *link, *devices;
 	const char *repeat, *pairs, *rivals, *json, *output, *out, *points, *nodes;
 	const char *keep;		/* given: not NULL */
 };

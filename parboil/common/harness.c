@@ -45,10 +45,25 @@ void *pb_host_alloc(size_t size)
 	return p;
 }
 
+static int n_devices = 1;	/* that allocations and calls are dealt out to */
+
+void pb_use_devices(int n)
+{
+	if (n > adsmDeviceCount())
+		pb_die("there are %d devices, not %d", adsmDeviceCount(), n);
+	n_devices = n;
+	if (n > 1)
+		pb_check(adsmDeviceSet(ADSM_DEVICE_ANY));
+}
+
 void *pb_shared_alloc(size_t size)
 {
-	void *p = adsmAlloc(size);
+	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
+	static int next;
+	void *p;
 
+	options.device = next++ % n_devices;
+	p = n_devices > 1 ? adsmAllocWith(size, &options) : adsmAlloc(size);
 	if (!p)
 		pb_die("%s", adsmLastError());
 	return p;

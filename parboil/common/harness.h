@@ -82,6 +82,8 @@ _Noreturn void pb_die(const char *format, ...) __attribute__((format(printf, 1, 
 /* Die with adsmLastError() where an adsm function returned an error. */
 void pb_check(int error);
 void *pb_host_alloc(size_t size);	/* malloc() */
+/* From now on pb_shared_alloc() uses one device after the other, and the library chooses the device of calls. */
+void pb_use_devices(int n);
 void *pb_shared_alloc(size_t size);	/* adsmAlloc() */
 void *pb_device_alloc(size_t size);	/* adsmDeviceAlloc() */
 adsmKernel *pb_kernel(struct pb_run *run, const char *name);

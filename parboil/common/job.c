@@ -71,10 +71,13 @@ void pb_check_variant(const struct pb_bench *bench, enum pb_variant variant)
 /* Variants without the library would not do what its options ask for. */
 static void check_library_options(const struct pb_config *config)
 {
-	if (pb_is_rival(config->variant) && (config->backend || config->protocol || config->block_size ||
-					     config->rolling_size || config->link))
-		pb_usage("the variant %s does not use the library: --backend, --protocol, --block-size, --rolling-size "
-			 "and --link are not possible", pb_variant_names[config->variant]);
+	if (pb_is_rival(config->variant) &&
+	    (config->backend || config->protocol || config->block_size || config->rolling_size || config->link ||
+	     config->devices))
+		pb_usage("the variant %s does not use the library: --backend, --protocol, --block-size, "
+			 "--rolling-size, --link and --devices are not possible", pb_variant_names[config->variant]);
+	if (config->devices && config->variant == PB_EXPLICIT)
+		pb_usage("the variant explicit has device-only memory, which does not move: --devices is not possible");
 }
 
 /* ---- files */
@@ -188,6 +191,7 @@ void pb_job_configure(const struct pb_config *config)
 	set_option("block_size", config->block_size);
 	set_option("rolling_size", config->rolling_size);
 	set_option("cpu_link", config->link);
+	set_option("cpu_devices", config->devices);
 	set_option("paper", config->paper);
 }
 
@@ -264,6 +268,8 @@ void pb_job_open(struct pb_run *run, const struct pb_config *config, struct pb_s
 	}
 	pb_job_configure(config);
 	pb_check(adsmInit());
+	if (config->devices)
+		pb_use_devices((int)pb_args_number("--devices", config->devices, 1, 1, 8));
 	run->module = load_module(run->bench->name, config->variant);
 	describe(config, ret_setup);
 }
@@ -338,7 +344,7 @@ int pb_run(const struct pb_bench *bench, const struct pb_args *args)
 	const struct pb_config config = {
 		.variant = args->variant ? pb_find_variant(args->variant, strlen(args->variant)) : PB_ADSM,
 		.backend = args->backend, .protocol = args->protocol, .block_size = args->block_size,
-		.rolling_size = args->rolling_size, .link = args->link,
+		.rolling_size = args->rolling_size, .link = args->link, .devices = args->devices,
 	};
 	struct pb_run run = { .bench = bench, .size = pb_find_size(bench, args->size) };
 	unsigned n = pb_args_number("--repeat", args->repeat, 1, 1, 1000);

@@ -9,7 +9,7 @@
 /* What a variant is run with; NULL: the library's own choice. */
 struct pb_config {
 	enum pb_variant variant;
-	const char *backend, *protocol, *block_size, *rolling_size, *link, *paper;
+	const char *backend, *protocol, *block_size, *rolling_size, *link, *devices, *paper;
 };
 
 /* What these settings came to, wherever they were made. */

@@ -56,10 +56,11 @@ void pb_report_json(FILE *out, const struct pb_run *run, const struct pb_setup *
 	fprintf(out, "\"calls\": %" PRIu64 ", \"h2d_bytes\": %" PRIu64 ", \"d2h_bytes\": %" PRIu64 ", "
 		"\"const_bytes\": %" PRIu64 ", \"h2d_transfers\": %" PRIu64 ", \"d2h_transfers\": %" PRIu64 ", "
 		"\"read_faults\": %" PRIu64 ", \"write_faults\": %" PRIu64 ", \"signals\": %" PRIu64 ", "
-		"\"ahead_blocks\": %" PRIu64 ", \"evictions\": %" PRIu64 ", ",
+		"\"ahead_blocks\": %" PRIu64 ", \"evictions\": %" PRIu64 ", \"moved\": %" PRIu64 ", "
+		"\"moved_bytes\": %" PRIu64 ", ",
 		stats->calls, stats->h2d_bytes, stats->d2h_bytes, stats->const_bytes, stats->h2d_transfers,
 		stats->d2h_transfers, stats->read_faults, stats->write_faults, stats->signals,
-		stats->ahead_blocks, stats->evictions);
+		stats->ahead_blocks, stats->evictions, stats->moved, stats->moved_bytes);
 	fprintf(out, "\"seconds\": {\"total\": %.9f", (double)result->total_ns * 1e-9);
 	pb_report_parts(parts, result);
 	for (int i = 0; i < PB_N_PARTS; i++)
@@ -103,6 +104,9 @@ void pb_report_seconds(const struct pb_run *run)
 	double parts[PB_N_PARTS];
 
 	pb_report_parts(parts, &run->result);
+	if (run->result.stats.moved)
+		printf("moved between devices: %" PRIu64 " objects, for which %" PRIu64 " bytes were fetched\n",
+		       run->result.stats.moved, run->result.stats.moved_bytes);
 	printf("seconds:");
 	for (int i = 0; i < PB_N_PARTS; i++)
 		printf(" %s %.9f", pb_part_names[i], parts[i]);

@@ -15,7 +15,7 @@ from program import PROGRAM, expect, fails, parboil, result, start
 
 FIELDS = ["bench", "size", "variant", "backend", "protocol", "block_size", "rolling_size", "link", "calls", "h2d_bytes",
           "d2h_bytes", "const_bytes", "h2d_transfers", "d2h_transfers", "read_faults", "write_faults", "signals",
-          "ahead_blocks", "evictions", "seconds", "max_error", "verified"]
+          "ahead_blocks", "evictions", "moved", "moved_bytes", "seconds", "max_error", "verified"]
 SECONDS = ["total", "kernel", "h2d", "d2h", "fault", "io", "cpu"]
 
 
