@@ -74,7 +74,7 @@ struct adsm_store {
 
 /*
  * How much of a store a kernel needs. The section "adsm_needs" of a module is an array of these structures, like
- * "adsm_kernels". The stack does not include functions of the library and of libm.
+ * "adsm_kernels". The stack and the code do not include functions of the device and of libm.
  */
 struct adsm_store_needs {
 	char name[64];
@@ -82,7 +82,8 @@ struct adsm_store_needs {
 	__UINT32_TYPE__ stack, code;	/* bytes of the deepest chain of calls; of all functions that may run */
 	__UINT32_TYPE__ data;		/* bytes of the module's variables and constants, without ADSM_TABLE */
 	__UINT32_TYPE__ flags;		/* ADSM_STORE_RECURSIVE, ADSM_STORE_TASK */
-	char reserved[40];
+	__UINT32_TYPE__ library;	/* bytes of code of libm's functions that may run, besides the code */
+	char reserved[36];
 };
 
 /* Flags. */

@@ -63,9 +63,9 @@ static void show_needs(const struct adsm_module_info *info, const char *kernel)
 		const struct adsm_store_needs *needs = &info->needs[i];
 
 		if (!strcmp(needs->name, kernel))
-			printf("  %-20s in a local store: %s%u bytes of stack, %u of code, %u of data\n", "",
-			       needs->flags & ADSM_STORE_RECURSIVE ? "at least " : "", needs->stack, needs->code,
-			       needs->data);
+			printf("  %-20s in a local store: %s%u bytes of stack, %u of code, %u of libm, %u of data\n",
+			       "", needs->flags & ADSM_STORE_RECURSIVE ? "at least " : "", needs->stack, needs->code,
+			       needs->library, needs->data);
 	}
 }
 

@@ -18,11 +18,13 @@ struct function {
 	const char *name;
 	uint64_t address, size, frame;
 	uint64_t stack;			/* of the deepest chain of calls from this function */
+	uint64_t library;		/* bytes of a function that the module does not contain */
 	bool entered, known, recursive;	/* entered: look() is at it now; recursive: a function in the chain is */
 	size_t *called, n_called;
 };
 
 static struct function *functions;
+static struct list imports;		/* functions that the code takes from libraries */
 static size_t n_functions;
 static uint64_t data;
 
@@ -40,6 +42,12 @@ static const Elf64_Shdr *find_section(const char *image, const char *name)
 	return NULL;
 }
 
+/* The name of a symbol without its version. */
+static const char *import_name(const char *symbol)
+{
+	return format_string("%.*s", (int)strcspn(symbol, "@"), symbol);
+}
+
 static void read_functions(const char *image)
 {
 	const Elf64_Shdr *header = find_section(image, ".symtab"), *strings = find_section(image, ".strtab");
@@ -49,6 +57,8 @@ static void read_functions(const char *image)
 	for (uint64_t i = 0; i < header->sh_size / sizeof(Elf64_Sym); i++) {
 		const Elf64_Sym *symbol = (const Elf64_Sym *)(image + header->sh_offset) + i;
 
+		if (symbol->st_shndx == SHN_UNDEF)
+			list_add(&imports, import_name(image + strings->sh_offset + symbol->st_name));
 		if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_size)
 			continue;
 		functions = grow(functions, (n_functions + 1) * sizeof(*functions));
@@ -135,7 +145,10 @@ static void read_calls(const struct text *calls)
 			continue;
 		}
 		called[strcspn(called, " ")] = '\0';
+		called = (char *)library_name(called);
 		k = function_of(called);
+		if (!functions[k].size && list_has(&imports, called))
+			functions[k].library = library_bytes(called);
 		functions[i].called = grow(functions[i].called, (functions[i].n_called + 1) * sizeof(size_t));
 		functions[i].called[functions[i].n_called++] = k;
 	}
@@ -178,6 +191,16 @@ static uint64_t add_code(size_t i, bool *seen)
 	return code;
 }
 
+/* Of the functions that add_code() has seen. */
+static uint64_t add_libraries(const bool *seen)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n_functions; i++)
+		bytes += seen[i] ? functions[i].library : 0;
+	return bytes;
+}
+
 static uint32_t bounded(uint64_t n)
 {
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -189,6 +212,7 @@ void find_needs(struct text *needs, const struct text *code, const struct text *
 
 	functions = NULL;
 	n_functions = 0;
+	imports = (struct list){ 0 };
 	data = 0;
 	read_functions(code->bytes);
 	read_frames(code->bytes);
@@ -210,6 +234,7 @@ void find_needs(struct text *needs, const struct text *code, const struct text *
 		strcpy(kernel.name, name);
 		kernel.stack = bounded(functions[i].stack);
 		kernel.code = bounded(add_code(i, seen));
+		kernel.library = bounded(add_libraries(seen));
 		kernel.data = bounded(data);
 		kernel.flags = (functions[i].recursive ? ADSM_STORE_RECURSIVE : 0) | (task ? ADSM_STORE_TASK : 0);
 		text_add(needs, (const char *)&kernel, sizeof(kernel));

@@ -2,6 +2,8 @@
 /* adsmcc_source.h - what adsmcc finds in the source, and in the code that was made of it. */
 #pragma once
 
+#include <stdint.h>
+
 #include "adsmcc_text.h"
 
 /* ---- a text in C as words, numbers, strings and single characters (adsmcc_tokens.c) */
@@ -82,5 +84,9 @@ unsigned choose_processor(const char *compiler, struct list *options);
  * callee; the callee is "*" for a call by a pointer.
  */
 void find_needs(struct text *needs, const struct text *code, const struct text *calls);
+/* Bytes of a function of libm, or of another library (adsmcc_libm.c). */
+uint32_t library_bytes(const char *name);
+/* The function of libm that LLVM calls for an intrinsic, such as llvm.sin.f32; other names stay as they are. */
+const char *library_name(const char *called);
 /* Raise the stack of each kernel of @needs to that in @other. Both are what find_needs() writes. */
 void raise_stacks(struct text *needs, const struct text *other);

@@ -453,7 +453,7 @@ static void note_call(FILE *calls, LLVMValueRef caller, LLVMValueRef at)
 		return;
 	if (!LLVMIsAFunction(called))
 		fprintf(calls, "%s *\n", name_of(caller));
-	else if (!LLVMIsDeclaration(called) && (!is_ours(called) || is_service(called)))
+	else if (LLVMIsDeclaration(called) || !is_ours(called) || is_service(called))
 		fprintf(calls, "%s %s\n", name_of(caller), name_of(called));
 	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called))
 		forget_memory(at, true);

@@ -31,6 +31,10 @@
 	X(COMMANDS, commands, "requests of kernels to services: functions, texts, chunks, memory") \
 	X(CORES, cores, "cores that had a block to run, counted once for each call") \
 	X(BYTES_PEAK, bytes_peak, "largest number of bytes in use in one local store: cache, code buffer, stack") \
+	X(STORE_CACHE, store_cache, "bytes of a local store for the cache: control data, tags, dirty bits, lines") \
+	X(STORE_CODE, store_code, "bytes of a local store for code: the kernel or its partitions, and libm") \
+	X(STORE_STACK, store_stack, "bytes of a local store for the stack with its arrays, at its deepest") \
+	X(STORE_OUTSIDE, store_outside, "bytes of the device's own code, outside of the local store, at most") \
 	X(WORK_NS, work_ns, "time that cores ran blocks, added up") \
 	X(FLUSH_NS, flush_ns, "time that cores wrote back dirty bytes at the end, added up") \
 	X(WORKERS, workers, "tasks: workers of all calls") \
@@ -61,7 +65,8 @@ enum {
 };
 
 /* For these, the maximum over launches and cores counts; all others are added up. */
-#define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_BYTES_PEAK || (count) == ADSM_SCRATCHPAD_DEPTH)
+#define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_DEPTH || \
+	((count) >= ADSM_SCRATCHPAD_BYTES_PEAK && (count) <= ADSM_SCRATCHPAD_STORE_OUTSIDE))
 
 /* Lines or code that were brought to a core, as far as there is room; for each core and kind in order of time. */
 #define ADSM_SCRATCHPAD_MOVES 1024

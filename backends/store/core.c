@@ -43,14 +43,14 @@ static uint8_t *reserve(void)
 	return window;
 }
 
-static uint64_t parts_of(const struct adsm_scratchpad_layout *layout)
+uint64_t adsm_core_parts(const struct adsm_scratchpad_layout *layout)
 {
 	return layout->control + layout->tags + layout->dirty + layout->lines + layout->ahead;
 }
 
 int adsm_core_reserve(const struct adsm_scratchpad_layout *layout, struct adsm_core *ret_core)
 {
-	const uint64_t parts = parts_of(layout);
+	const uint64_t parts = adsm_core_parts(layout);
 	uint8_t *window = reserve();
 	struct adsm_core core = {
 		.window = window,
@@ -185,5 +185,5 @@ uint64_t adsm_core_used(const struct adsm_core *core, const struct adsm_scratchp
 	forget_frames(core);
 	while (i < core->stack_size / 8 && word[i] == PAINT)
 		i++;
-	return parts_of(layout) + layout->code + core->stack_size - i * 8;
+	return adsm_core_parts(layout) + layout->code + core->stack_size - i * 8;
 }

@@ -43,6 +43,8 @@ const char *adsm_core_explain(const struct adsm_core *core, uint64_t address, co
 /* Explain an access through the cache that is not possible. @what: "a load" and so on, or ADSM_DIRECT_UNALIGNED. @near:
  * which object is near the address, or "". */
 void adsm_core_say_wrong(const char *what, const char *near, char *ret_text, size_t size);
+/* Bytes of the parts in front of the code buffer. */
+uint64_t adsm_core_parts(const struct adsm_scratchpad_layout *layout);
 /* Bytes of the local store that are used: its parts, and the stack that was used since the last adsm_core_paint(). */
 void adsm_core_paint(const struct adsm_core *core);
 uint64_t adsm_core_used(const struct adsm_core *core, const struct adsm_scratchpad_layout *layout);

@@ -105,12 +105,12 @@ bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t 
 			  const struct adsm_store_needs *needs, char *ret_text)
 {
 	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_SERVICE <= layout->stack &&
-	    needs->code <= layout->code)
+	    (uint64_t)needs->code + needs->library <= layout->code)
 		return true;
-	adsm_format(ret_text, ADSM_STORE_TEXT, "task '%s' does not fit into a local store: code %u of %lu "
+	adsm_format(ret_text, ADSM_STORE_TEXT, "task '%s' does not fit into a local store: code %lu of %lu "
 		    "(ADSM_SCRATCHPAD_CODE; tasks have no partitions); stack %u, data %u, stack of locks and barriers "
 		    "%u, of %lu; cache: %lu pages of %u bytes (ADSM_TASK_PAGES): make its arrays smaller, or raise "
-		    "ADSM_SCRATCHPAD_SIZE", needs->name, needs->code, layout->code, needs->stack, needs->data,
-		    ADSM_SCRATCHPAD_SERVICE, layout->stack, layout->lines / page, page);
+		    "ADSM_SCRATCHPAD_SIZE", needs->name, (uint64_t)needs->code + needs->library, layout->code,
+		    needs->stack, needs->data, ADSM_SCRATCHPAD_SERVICE, layout->stack, layout->lines / page, page);
 	return false;
 }

@@ -10,6 +10,10 @@
 #define ADSM_SCRATCHPAD_MAX_SIZE ((uint64_t)8 << 20)
 #define ADSM_SCRATCHPAD_CONTROL 1024		/* bytes of the state of cache and core */
 #define ADSM_SCRATCHPAD_RUNTIME 2048		/* bytes of stack for the functions of the cache and of libm */
+/* Code of the cache and of the partition manager. It is not in the local store: cores have a memory for it. The sizes
+ * are upper bounds for an optimized library. */
+#define ADSM_SCRATCHPAD_CACHE_CODE 32768
+#define ADSM_SCRATCHPAD_MANAGER_CODE 8192
 #define ADSM_SCRATCHPAD_MAX_SETS 65536
 #define ADSM_SCRATCHPAD_MAX_WAYS 64
 #define ADSM_SCRATCHPAD_MIN_LINE 16	/* the largest single access of a kernel */

@@ -182,12 +182,13 @@ def refused():
     even_so = r"depth: -28: scratchpad: kernel 'depth' has \d+ bytes of code, but the code buffer has %s " \
         r"\(ADSM_SCRATCHPAD_CODE\), and the kernel's partitions do not fit either: "
     says(run("shallow", ADSM_SCRATCHPAD_CODE="500"), even_so % 500 + r"the partition stack "
-         r"\(4096 bytes\), tables \(\d+\) and the victim entry \(0\) alone need \d+ bytes")
+         r"\(4096 bytes\), tables \(\d+\), libm \(\d+\) and the victim entry \(0\) alone need \d+ bytes")
     says(run("shallow", ADSM_SCRATCHPAD_CODE="8000"), even_so % 8000 + r"the code needs \d+ bytes of the code buffer, "
          r"but has \d+: \d+ for resident code, and 1 sub-buffer of \d+ for partition \d, the largest")
     text = run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4")
     says(text, even_so % 16000, "4 sub-buffers of ",
-         r"The buffer also has the partition stack \(4096 bytes\), tables \(\d+\) and the victim entry \(0\)")
+         r"The buffer also has the partition stack \(4096 bytes\), tables \(\d+\), libm \(\d+\) and the victim "
+         r"entry \(0\)")
     # The size that it names is the smallest one.
     enough = int(re.search(r"(\d+) bytes would be enough for all", text)[1])
     for code, fits in ((enough, True), (enough - 64, False)):

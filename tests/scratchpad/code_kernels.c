@@ -44,7 +44,7 @@ ADSM_PARTITION(3) float far_sum(const ADSM_SPACE_GLOBAL float *a, long n)
 
 	for (long i = 0; i < 8; i++)
 		sum += a[i] * (float)primes[(i + n) & 7];
-	return adsm_sin(sum) + sum;
+	return adsm_sinf(sum) + sum;
 }
 
 ADSM_PARTITION(4) static long twice(long x)

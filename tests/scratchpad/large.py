@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Functions that are larger than a partition: large.py PROGRAM ADSMCC SOURCE. adsmcc divides them, and results stay the
-same; it says what it cannot divide, with the lines."""
+same; it says what it cannot divide, with the lines. And the account of a local store, with libm."""
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -64,6 +65,35 @@ def refused(folder):
     assert done.returncode == 0, done
 
 
+def account(folder):
+    """What is in the local store is counted, and it is not more than the store has."""
+    def curves(**options):
+        env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")} | options
+        return subprocess.run([PROGRAM, f"{folder}/large.adsm", "curves"], env=env, capture_output=True, text=True,
+                              check=False)
+
+    for how in ((), ("--partition", "auto")):
+        assert compile(folder, *how).returncode == 0
+        want = curves(ADSM_BACKEND="cpu").stdout
+        for when in ("needed", "always"):
+            done = curves(ADSM_BACKEND="scratchpad", ADSM_STATS=f"json:{folder}/stats", ADSM_LOG="error",
+                          ADSM_SCRATCHPAD_PARTITIONS=when)
+            assert done.stdout == want and len(want.split()) == 64, (how, done, want)
+            with open(f"{folder}/stats", encoding="utf-8") as file:
+                [kernel] = json.load(file)["kernels"]
+            store = {key: value for key, value in kernel["counters"].items() if key.startswith("store_")}
+            parts = store["store_cache"] + store["store_code"] + store["store_stack"]
+            # sinf, powf, erff, tanf.
+            assert 8408 < store["store_code"] <= 64 << 10, store
+            assert parts <= kernel["counters"]["bytes_peak"] <= 256 << 10, store
+            assert store["store_outside"] == 40 << 10 if when == "always" and how else 32 << 10, store
+        done = curves(ADSM_BACKEND="scratchpad", ADSM_SCRATCHPAD_CODE="1K")
+        assert done.returncode and re.search(
+            r"does not fit into a local store of 262144 bytes: code \d+ of 1024 .*, libm 8408 of it; |"
+            r"the partition stack \(4096 bytes\)", done.stdout), done
+
+
 with tempfile.TemporaryDirectory() as work:
     divided(work)
+    account(work)
     refused(work)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* large_app.c - runs the kernels of large_kernels.c: large_app MODULE. Prints a line for each message with its digest,
- * and a line with the numbers of walk(). */
+/* large_app.c - runs the kernels of large_kernels.c: large_app MODULE [curves]. Prints a line for each message with its
+ * digest, and a line with the numbers of walk(); or the numbers of curves(). */
 #include <stdio.h>
 
 #include <adsm.h>
@@ -15,15 +15,33 @@ static int fail(void)
 	return 1;
 }
 
+static int curves(adsmModule *module)
+{
+	adsmKernel *kernel = module ? adsmKernelGet(module, "curves") : NULL;
+	float *x = adsmAlloc(N_WALKS * sizeof(*x)), *out = adsmAlloc(N_WALKS * sizeof(*out));
+
+	if (!kernel || !x || !out)
+		return fail();
+	for (int i = 0; i < N_WALKS; i++)
+		x[i] = 0.02f * (float)i;
+	if (adsmCall(kernel, adsmDim3(1, 1, 1), adsmDim3(N_WALKS, 1, 1), adsmPtr(x), adsmPtr(out)) || adsmSync())
+		return fail();
+	for (int i = 0; i < N_WALKS; i++)
+		printf("%a\n", out[i]);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	adsmModule *module = adsmModuleLoad(argv[argc - 1]);
+	adsmModule *module = adsmModuleLoad(argv[1]);
 	adsmKernel *digest = module ? adsmKernelGet(module, "digest") : NULL;
 	adsmKernel *walk = module ? adsmKernelGet(module, "walk") : NULL;
 	unsigned char *bytes = adsmAlloc(N_MESSAGES * N_BLOCKS * 64);
 	unsigned *digests = adsmAlloc(N_MESSAGES * 8 * sizeof(*digests));
 	unsigned *words = adsmAlloc(64 * sizeof(*words)), *out = adsmAlloc(N_WALKS * sizeof(*out));
 
+	if (argc > 2)
+		return curves(module);
 	if (!digest || !walk || !bytes || !digests || !words || !out)
 		return fail();
 	for (int i = 0; i < N_MESSAGES * N_BLOCKS * 64; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* large_kernels.c - functions that are larger than a partition: SHA-256 (FIPS 180-4) without loops, and a loop with a
- * large body. */
+ * large body. And a kernel that uses libm. */
 #include <adsm_kernel.h>
 
 typedef unsigned word_t;
@@ -84,5 +84,15 @@ ADSM_KERNEL(walk, ADSM_IN(unsigned, words), ADSM_OUT(unsigned, out))
 {
 	ADSM_THREADS {
 		out[ADSM_GLOBAL_X] = wander(words, (word_t)ADSM_GLOBAL_X * 77777u, 20);
+	}
+}
+
+/* A kernel whose code is small, and that of libm's functions is not. */
+ADSM_KERNEL(curves, ADSM_IN(float, x), ADSM_OUT(float, out))
+{
+	ADSM_THREADS {
+		const float a = x[ADSM_GLOBAL_X];
+
+		out[ADSM_GLOBAL_X] = adsm_sinf(a) + adsm_powf(a, 1.5f) + adsm_erff(a) + adsm_tanf(a);
 	}
 }

@@ -25,6 +25,7 @@ static struct adsm_scratchpad_layout layout;
 static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
 static unsigned n_cores;
 static struct adsm_overlay *overlay;		/* of the current launch; NULL: its code is in one piece */
+static uint64_t code_bytes;		/* bytes of the code buffer that the current launch uses */
 static bool traced;			/* moves are recorded; implies costs */
 static struct adsm_spans spans[ADSM_SCRATCHPAD_MAX_CORES][2];	/* if traced: misses, loads of code */
 static bool advised;			/* other caches and settings are simulated; implies costs */
@@ -160,6 +161,19 @@ static void add_code_costs(void)
 	add_most(ADSM_SCRATCHPAD_DEPTH, counters.depth);
 }
 
+/* The parts of the local store. */
+static void add_store_costs(void)
+{
+	const uint64_t cache = adsm_core_parts(&layout), used = adsm_core_used(mine.core, &layout);
+
+	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, used);
+	add_most(ADSM_SCRATCHPAD_STORE_CACHE, cache);
+	add_most(ADSM_SCRATCHPAD_STORE_CODE, code_bytes);
+	add_most(ADSM_SCRATCHPAD_STORE_STACK, used - cache - layout.code);
+	add_most(ADSM_SCRATCHPAD_STORE_OUTSIDE,
+		 ADSM_SCRATCHPAD_CACHE_CODE + (overlay ? ADSM_SCRATCHPAD_MANAGER_CODE : 0));
+}
+
 static void add_costs(uint64_t work_end_ns)
 {
 	const struct adsm_cache_counts *counts = &mine.core->cache->counts;
@@ -178,7 +192,7 @@ static void add_costs(uint64_t work_end_ns)
 	add_count(ADSM_SCRATCHPAD_CORES, 1);
 	add_count(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
 	add_count(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
-	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, adsm_core_used(mine.core, &layout));
+	add_store_costs();
 	if (overlay)
 		add_code_costs();
 	costs->cores[mine.index].work = (struct adsm_span){ mine.start_ns, work_end_ns - mine.start_ns };
@@ -261,6 +275,7 @@ static int run_launch(struct adsm_pool_launch *launch, uint64_t i)
 	memory.readable[0].end = memory.readable[0].begin + slot->arg_bytes;
 	adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
 	overlay = adsm_modules_overlay(slot->kernel);
+	code_bytes = adsm_modules_code(slot->kernel);
 	begin_costs(slot, i, atomic_load(&served->queue.done) + 1);
 	if (launch->task)
 		return adsm_tasks_run(slot, served, launch, &memory, costs, served->failures[i]);

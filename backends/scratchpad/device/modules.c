@@ -22,7 +22,7 @@ struct module {
 static struct module modules[ADSM_CODE_MODULES];	/* by index */
 /* For each kernel: data of its module, which launches read while modules are loaded and unloaded. */
 static struct {
-	_Atomic uint64_t begin, end, stack;
+	_Atomic uint64_t begin, end, stack, code;
 	struct adsm_overlay *_Atomic overlay;
 } images[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_geometry geometry;
@@ -103,13 +103,13 @@ int adsm_modules_unload(uint32_t index)
 /* The error for a kernel that does not fit: all sizes, and advice. */
 static int refuse(const struct adsm_store_needs *needs, const char *help, char *ret_text)
 {
-	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: code %u of "
-		    "%lu (ADSM_SCRATCHPAD_CODE); stack with its ADSM_SHARED and ADSM_PRIVATE arrays %u, data %u, stack "
-		    "of the cache %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, prefetched lines %lu "
-		    "(ADSM_SCRATCHPAD_CACHE), control data %lu: %s, or raise ADSM_SCRATCHPAD_SIZE", needs->name,
-		    geometry.size, needs->code, layout.code, needs->stack, needs->data,
-		    (uint64_t)ADSM_SCRATCHPAD_RUNTIME, layout.stack, layout.lines, layout.tags, layout.dirty,
-		    layout.ahead, layout.control, help);
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: code %lu "
+		    "of %lu (ADSM_SCRATCHPAD_CODE), libm %u of it; stack with its ADSM_SHARED and ADSM_PRIVATE arrays "
+		    "%u, data %u, stack of the cache %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, "
+		    "prefetched lines %lu (ADSM_SCRATCHPAD_CACHE), control data %lu: %s, or raise "
+		    "ADSM_SCRATCHPAD_SIZE", needs->name, geometry.size, (uint64_t)needs->code + needs->library,
+		    layout.code, needs->library, needs->stack, needs->data, (uint64_t)ADSM_SCRATCHPAD_RUNTIME,
+		    layout.stack, layout.lines, layout.tags, layout.dirty, layout.ahead, layout.control, help);
 	return -ENOSPC;
 }
 
@@ -118,10 +118,22 @@ static uint64_t stack_of(const struct adsm_store_needs *needs)
 	return (uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME;
 }
 
+/* Bytes of libm that the module's kernels need: its partitions are shared by all kernels. */
+static uint64_t library_of(const struct module *module)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < module->n_needs; i++)
+		if (module->needs[i].library > most)
+			most = module->needs[i].library;
+	return most;
+}
+
 /* Decide how the kernel fits into a local store. @ret_overlay: in these partitions; NULL: all of it. */
 static int fit(uint32_t module, const struct adsm_store_needs *needs, struct adsm_overlay **ret_overlay,
 	       char *ret_text)
 {
+	const uint64_t code = (uint64_t)needs->code + needs->library;
 	char why[ADSM_PROCESS_TEXT] = "not enough memory";
 	int ret;
 
@@ -130,20 +142,20 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 		return adsm_tasks_fit(needs, ret_text) ? 0 : -ENOSPC;
 	if (stack_of(needs) > layout.stack)
 		return refuse(needs, "make its arrays smaller", ret_text);
-	if (needs->code <= layout.code && !(always && modules[module].overlay))
+	if (code <= layout.code && !(always && modules[module].overlay))
 		return 0;
 	if (!modules[module].overlay)
 		return refuse(needs, "make the code buffer larger, put functions into partitions (ADSM_PARTITION, or "
 			      "adsmcc --partition auto)", ret_text);
-	ret = adsm_overlay_ready(modules[module].overlay, module, why);
-	if (ret && needs->code <= layout.code)
+	ret = adsm_overlay_ready(modules[module].overlay, module, library_of(&modules[module]), why);
+	if (ret && code <= layout.code)
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "the partitions of kernel '%s' do not fit into the code "
 			    "buffer of %lu bytes (ADSM_SCRATCHPAD_CODE, ADSM_SCRATCHPAD_PARTITIONS=always): %s",
 			    needs->name, layout.code, why);
 	else if (ret)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' has %u bytes of code, but the code buffer has "
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' has %lu bytes of code, but the code buffer has "
 			    "%lu (ADSM_SCRATCHPAD_CODE), and the kernel's partitions do not fit either: %s",
-			    needs->name, needs->code, layout.code, why);
+			    needs->name, code, layout.code, why);
 	else
 		*ret_overlay = modules[module].overlay;
 	return ret;
@@ -152,7 +164,7 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct adsm_overlay *overlay = NULL;
-	uint64_t stack = 0;
+	uint64_t stack = 0, code = 0;
 	uint32_t index;
 	int ret = 0;
 
@@ -161,6 +173,7 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 	for (size_t i = 0; i < modules[module].n_needs && !ret; i++)
 		if (!strcmp(modules[module].needs[i].name, name)) {
 			stack = stack_of(&modules[module].needs[i]);
+			code = (uint64_t)modules[module].needs[i].code + modules[module].needs[i].library;
 			ret = fit(module, &modules[module].needs[i], &overlay, ret_text);
 		}
 	if (ret)
@@ -172,6 +185,7 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 	images[index].end = modules[module].end;
 	images[index].overlay = overlay;
 	images[index].stack = stack;
+	images[index].code = overlay ? adsm_overlay_bytes(overlay) : code;
 	*ret_index = index;
 	return 0;
 }
@@ -184,6 +198,11 @@ struct adsm_overlay *adsm_modules_overlay(uint32_t kernel)
 uint64_t adsm_modules_stack(uint32_t kernel)
 {
 	return images[kernel].stack;
+}
+
+uint64_t adsm_modules_code(uint32_t kernel)
+{
+	return images[kernel].code;
 }
 
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end)

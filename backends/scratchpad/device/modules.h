@@ -18,5 +18,7 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 struct adsm_overlay *adsm_modules_overlay(uint32_t kernel);
 /* Bytes of stack that it needs, including its data; 0: unknown. */
 uint64_t adsm_modules_stack(uint32_t kernel);
+/* Bytes of the code buffer that it uses. */
+uint64_t adsm_modules_code(uint32_t kernel);
 /* The addresses of the tables in the kernel's module. */
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end);

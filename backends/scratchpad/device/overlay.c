@@ -22,6 +22,8 @@ struct adsm_overlay {
 	uint32_t module;
 	bool ready;
 	uint32_t n_buffers;		/* once it is ready */
+	uint64_t library;		/* bytes of functions of libm in the code buffer */
+	uint64_t beside;		/* bytes of the code buffer that are no code in partitions, with these */
 	uint32_t rooms;			/* a bit for each setting that it fits with */
 	struct adsm_partitions *managers[ADSM_SCRATCHPAD_MAX_CORES];
 	struct adsm_policy_log *logs[ADSM_SCRATCHPAD_MAX_CORES];	/* one for each core; NULL: not recorded */
@@ -124,9 +126,9 @@ static int create_managers(struct adsm_overlay *overlay, const struct adsm_parti
 	return ret;
 }
 
-static bool has_room(const struct adsm_partition_config *config)
+static bool has_room(const struct adsm_overlay *overlay, const struct adsm_partition_config *config)
 {
-	const uint64_t beside = adsm_partition_beside(config);
+	const uint64_t beside = adsm_partition_beside(config) + overlay->library;
 
 	return beside < code_size && adsm_partition_needs(config) <= code_size - beside;
 }
@@ -140,32 +142,33 @@ static void note_rooms(struct adsm_overlay *overlay)
 			.image = &overlay->image, .n_buffers = setting.buffers, .victim = setting.victim,
 		};
 
-		if (has_room(&config))
+		if (has_room(overlay, &config))
 			overlay->rooms |= 1u << i;
 	}
 	atomic_fetch_or(&extra()->no_room, ~overlay->rooms);
 }
 
 /* Write what a code buffer has beside the code. */
-static int say_beside(const struct adsm_partition_config *config, char *text, size_t size)
+static int say_beside(const struct adsm_partition_config *config, uint64_t library, char *text, size_t size)
 {
 	const uint64_t stack = adsm_partition_stack(config), victim = adsm_partition_victim_needs(config);
 
-	return adsm_format(text, size, "the partition stack (%lu bytes), tables (%lu) and the victim entry (%lu)",
-			   stack, adsm_partition_beside(config) - stack - victim, victim);
+	return adsm_format(text, size, "the partition stack (%lu bytes), tables (%lu), libm (%lu) and the victim entry "
+			   "(%lu)", stack, adsm_partition_beside(config) - stack - victim, library, victim);
 }
 
 /* No room: add what else is in the code buffer, and how large it would have to be. */
-static void say_room(const struct adsm_partition_config *config, char *text)
+static void say_room(const struct adsm_partition_config *config, uint64_t library, char *text)
 {
 	char beside[160];
 
-	say_beside(config, beside, sizeof(beside));
+	say_beside(config, library, beside, sizeof(beside));
 	adsm_append(text, ADSM_PROCESS_TEXT, ". The buffer also has %s. %lu bytes would be enough for all", beside,
-		    (uint64_t)(adsm_partition_beside(config) + adsm_partition_needs(config)));
+		    (uint64_t)(adsm_partition_beside(config) + library + adsm_partition_needs(config)));
 }
 
-int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT])
+int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, uint64_t library,
+		       char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct adsm_partition_config config = {
 		.image = &overlay->image, .n_buffers = how.buffers ? how.buffers : MAX_BUFFERS,
@@ -177,11 +180,12 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 
 	if (overlay->ready)
 		return 0;
-	while (!how.buffers && config.n_buffers > 1 && !has_room(&config))
+	overlay->library = library;
+	while (!how.buffers && config.n_buffers > 1 && !has_room(overlay, &config))
 		config.n_buffers /= 2;
-	beside = adsm_partition_beside(&config);
+	overlay->beside = beside = adsm_partition_beside(&config) + library;
 	if (beside >= code_size) {
-		int n = say_beside(&config, ret_text, ADSM_PROCESS_TEXT);
+		int n = say_beside(&config, library, ret_text, ADSM_PROCESS_TEXT);
 
 		adsm_format(ret_text + n, ADSM_PROCESS_TEXT - (size_t)n, " alone need %lu bytes", beside);
 		return -ENOSPC;
@@ -190,7 +194,7 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 	overlay->module = module;
 	ret = create_managers(overlay, &config, ret_text);
 	if (ret == -ENOSPC)
-		say_room(&config, ret_text);
+		say_room(&config, library, ret_text);
 	overlay->ready = !ret;
 	overlay->n_buffers = config.n_buffers;
 	if (!ret)
@@ -215,6 +219,11 @@ adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core,
 	owners[core] = overlay->number;
 	adsm_format(name, sizeof(name), "adsm_run_%s", kernel);
 	return (adsm_kernel_run *)(uintptr_t)adsm_partition_function(manager, name);
+}
+
+uint64_t adsm_overlay_bytes(const struct adsm_overlay *overlay)
+{
+	return overlay->beside + adsm_partition_size(overlay->managers[0]);
 }
 
 void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm_spans *spans)

@@ -22,10 +22,13 @@ int adsm_overlay_create(const void *image, size_t size, struct adsm_overlay **re
 void adsm_overlay_destroy(struct adsm_overlay *overlay);
 /*
  * Get ready to run, with how->buffers sub-buffers, or if that is 0, with as many as fit. @module: the loaded code
- * (code.h) that resolves what the image lacks. Returns 0 if it is ready already, or the errors of
- * adsm_partition_create().
+ * (code.h) that resolves what the image lacks. @library: bytes of functions of libm, which are in the code buffer, too.
+ * Returns 0 if it is ready already, or the errors of adsm_partition_create().
  */
-int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT]);
+int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, uint64_t library,
+		       char ret_text[ADSM_PROCESS_TEXT]);
+/* Bytes of the code buffer that it uses, once it is ready. */
+uint64_t adsm_overlay_bytes(const struct adsm_overlay *overlay);
 /* The core will run this kernel by its manager; returns the kernel's entry. If @overlay is NULL, other code overwrites
  * the code buffer; returns NULL. */
 adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core, const char *kernel);

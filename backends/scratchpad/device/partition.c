@@ -95,6 +95,8 @@ static int place_all(struct adsm_partitions *partitions, const struct adsm_parti
 	return 0;
 }
 
+#define BUFFER_STATE sizeof(struct adsm_policy_buffer)
+
 size_t adsm_partition_stack(const struct adsm_partition_config *config)
 {
 	const size_t depth = config->depth ? config->depth : ADSM_PARTITION_DEPTH;
@@ -111,8 +113,12 @@ size_t adsm_partition_victim_needs(const struct adsm_partition_config *config)
 
 size_t adsm_partition_beside(const struct adsm_partition_config *config)
 {
-	return adsm_partition_stack(config) + config->image->header->n_partitions + 1 +
-		config->n_buffers * sizeof(struct adsm_policy_buffer) + adsm_partition_victim_needs(config);
+	/* For each partition: where it is, and its place in the image. */
+	const size_t list = (config->image->header->n_partitions + 1) * (1 + sizeof(struct adsm_image_entry));
+	const size_t state = offsetof(struct adsm_partitions, run_all) - ADSM_POLICY_MAX_BUFFERS * BUFFER_STATE;
+
+	return adsm_partition_stack(config) + list + state + config->n_buffers * BUFFER_STATE +
+		adsm_partition_victim_needs(config);
 }
 
 static int map_buffer(struct adsm_partitions *partitions, char *text)

@@ -44,7 +44,8 @@ struct adsm_partition_config {
  */
 int adsm_partition_create(const struct adsm_partition_config *config, struct adsm_partitions **ret_partitions,
 			  char *ret_text);
-/* Bytes of a local store that such a manager needs besides its buffer: partition stack, tables, victim entry. */
+/* Bytes of a local store that such a manager needs besides its buffer: partition stack, state, list of partitions,
+ * victim entry. */
 size_t adsm_partition_beside(const struct adsm_partition_config *config);
 /* Of these bytes, those of the partition stack, and of the victim entry. */
 size_t adsm_partition_stack(const struct adsm_partition_config *config);
