@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Functions that are larger than a partition: large.py PROGRAM ADSMCC SOURCE. adsmcc divides them, and results stay the
-same; it says what it cannot divide, with the lines. And the account of a local store, with libm."""
+same; it says what it cannot divide, with the lines. The account of a local store, with libm. malloc() in a local
+store."""
 import hashlib
 import json
 import os
@@ -93,7 +94,77 @@ def account(folder):
             r"the partition stack \(4096 bytes\)", done.stdout), done
 
 
+ROOM = """#include <adsm_kernel.h>
+
+void *malloc(__SIZE_TYPE__ size);
+void free(void *p);
+
+/* Adds 0 + 1 + ... in memory of its own. -1: there is none. */
+ADSM_PARTITION(2) ADSM_FUNCTION int inner(int bytes, int keep)
+{
+	volatile unsigned char *p = bytes ? malloc(bytes) : 0;
+	int sum = 0;
+
+	if (bytes && !p)
+		return -1;
+	for (int i = 0; i < bytes; i++)
+		p[i] = i;
+	for (int i = 0; i < bytes; i++)
+		sum += p[i];
+	if (!keep)
+		free((void *)p);
+	return sum;
+}
+
+ADSM_PARTITION(1) ADSM_FUNCTION int outer(int bytes, int keep)
+{
+	__asm__ volatile(".skip 1000, 0x90");
+	return inner(bytes, keep);
+}
+
+ADSM_KERNEL_MAX(room, 1, ADSM_OUT(int, out), ADSM_VAL(int, bytes))
+{
+	ADSM_THREADS {
+		int sum = 0;
+
+		for (int i = 0; i < 10; i++)
+			sum += outer(bytes < 0 ? -bytes : bytes, bytes < 0 && i == 0);
+		out[0] = sum;
+	}
+}
+"""
+
+
+def victim_room(folder):
+    """malloc() of code in partitions takes the room of the victim entry, and free() gives it back."""
+    source = f"{folder}/room.c"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(ROOM)
+    assert compile(folder, "-Wno-all", source=source).returncode == 0
+
+    def room(size, victim="on"):
+        env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
+        done = subprocess.run([PROGRAM, f"{folder}/large.adsm", "room", str(size)], env=env | {
+            "ADSM_BACKEND": "scratchpad", "ADSM_STATS": f"json:{folder}/stats", "ADSM_LOG": "error",
+            "ADSM_SCRATCHPAD_PARTITIONS": "always", "ADSM_SCRATCHPAD_BUFFERS": "1", "ADSM_SCRATCHPAD_VICTIM": victim},
+            capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            [kernel] = json.load(file)["kernels"]
+        return done.stdout.split(), kernel["counters"]["code_victims"], kernel["counters"]["code_returns"]
+
+    # Two calls of the kernel with ten calls of inner() each. Each return finds its caller in the entry.
+    assert room(0) == (["0", "0"], 20, 0)
+    # While there is memory, there is no entry: the returns load their callers.
+    assert room(64) == (["20160", "20160"], 0, 20)
+    # Memory that is never freed holds the room until the kernel ends: the next call finds it free.
+    assert room(-64) == (["20160", "20160"], 0, 20)
+    # There is no more than the room of the largest partition.
+    assert room(100000)[0] == room(64, victim="off")[0] == ["-10", "-10"]
+
+
 with tempfile.TemporaryDirectory() as work:
+    victim_room(work)
     divided(work)
     account(work)
     refused(work)

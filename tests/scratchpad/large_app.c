@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* large_app.c - runs the kernels of large_kernels.c: large_app MODULE [curves]. Prints a line for each message with its
- * digest, and a line with the numbers of walk(); or the numbers of curves(). */
+/* large_app.c - runs the kernels of large_kernels.c: large_app MODULE [curves | room BYTES]. Prints a line for each
+ * message with its digest, and a line with the numbers of walk(); or the numbers of the kernel. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <adsm.h>
 
@@ -31,6 +32,23 @@ static int curves(adsmModule *module)
 	return 0;
 }
 
+/* The kernel of large.py: @bytes is its argument. */
+static int room(adsmModule *module, int bytes)
+{
+	adsmKernel *kernel = module ? adsmKernelGet(module, "room") : NULL;
+	int *out = adsmAlloc(sizeof(*out));
+
+	if (!kernel || !out)
+		return fail();
+	/* Twice, because a call may leave memory that it has not freed. */
+	for (int i = 0; i < 2; i++) {
+		if (adsmCall(kernel, adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(out), adsmVal(bytes)) || adsmSync())
+			return fail();
+		printf("%d\n", *out);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	adsmModule *module = adsmModuleLoad(argv[1]);
@@ -40,6 +58,8 @@ int main(int argc, char **argv)
 	unsigned *digests = adsmAlloc(N_MESSAGES * 8 * sizeof(*digests));
 	unsigned *words = adsmAlloc(64 * sizeof(*words)), *out = adsmAlloc(N_WALKS * sizeof(*out));
 
+	if (argc > 3)
+		return room(module, atoi(argv[3]));
 	if (argc > 2)
 		return curves(module);
 	if (!digest || !walk || !bytes || !digests || !words || !out)

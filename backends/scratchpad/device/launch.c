@@ -286,6 +286,12 @@ static int run_launch(struct adsm_pool_launch *launch, uint64_t i)
 	return overlay && adsm_notes_wanted() ? adsm_overlay_note(overlay, served->failures[i]) : 0;
 }
 
+static void start_core(unsigned i)
+{
+	cores[i].cache->store.services = &services;
+	adsm_overlay_core(i, cores[i].window, cores[i].code);
+}
+
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
 		      const struct adsm_scratchpad_layout *its_layout, const struct adsm_scratchpad_task *task,
 		      unsigned n, const struct adsm_process_request *hello, void *bytes)
@@ -305,7 +311,7 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	for (n_cores = 0; n_cores < n && !ret; n_cores++) {
 		ret = adsm_core_create(geometry, &layout, &memory, on_wrong, &cores[n_cores]);
 		if (!ret)
-			cores[n_cores].cache->store.services = &services;
+			start_core(n_cores);
 	}
 	if (ret)
 		return ret;

@@ -2,7 +2,9 @@
 /* overlay.c - see overlay.h. */
 #include "overlay.h"
 
+#include "adsm_scratchpad.h"
 #include "base/log.h"
+#include "heap.h"
 #include "notes.h"
 #include "partition.h"
 #include "process/device/code.h"
@@ -26,6 +28,7 @@ struct adsm_overlay {
 	uint64_t beside;		/* bytes of the code buffer that are no code in partitions, with these */
 	uint32_t rooms;			/* a bit for each setting that it fits with */
 	struct adsm_partitions *managers[ADSM_SCRATCHPAD_MAX_CORES];
+	struct adsm_heap heaps[ADSM_SCRATCHPAD_MAX_CORES];	/* of malloc(), in the room of the victim entry */
 	struct adsm_policy_log *logs[ADSM_SCRATCHPAD_MAX_CORES];	/* one for each core; NULL: not recorded */
 };
 
@@ -35,6 +38,11 @@ static uint64_t code_size;		/* bytes of a core's code buffer */
 static unsigned n_cores;
 /* The overlay whose code is in the buffer; used only by its core. */
 static uint64_t owners[ADSM_SCRATCHPAD_MAX_CORES];
+static struct {
+	uintptr_t window;
+	uint8_t *code;
+	struct adsm_overlay *runs;	/* the overlay that owns the code buffer; NULL: other code */
+} cores[ADSM_SCRATCHPAD_MAX_CORES];
 
 static struct adsm_scratchpad_shared *extra(void)
 {
@@ -99,11 +107,91 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay)
 	free(overlay);
 }
 
+void adsm_overlay_core(unsigned core, const void *window, void *code)
+{
+	cores[core].window = (uintptr_t)window;
+	cores[core].code = code;
+}
+
+/*
+ * ---- malloc() and free() of code in partitions: their memory is the room of the victim entry. While the program has
+ * memory, there is no victim entry (OPELL, section 5.3).
+ */
+
+/* The core that runs this: its stack is in its window. */
+static unsigned own_core(void)
+{
+	const uintptr_t window = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)(ADSM_STORE_WINDOW - 1);
+	unsigned i = 0;
+
+	while (i < n_cores && cores[i].window != window)
+		i++;
+	return i;
+}
+
+static void *local_alloc(size_t size)
+{
+	const unsigned core = own_core();
+	struct adsm_overlay *overlay = core < n_cores ? cores[core].runs : NULL;
+	struct adsm_heap *heap = overlay ? &overlay->heaps[core] : NULL;
+	void *p;
+
+	if (!heap || !heap->size)
+		return NULL;
+	if (heap->n_used)
+		return adsm_heap_alloc(heap, size);
+	/* The heap's memory is not that of the entry, but stands for it: the first block takes the entry away. */
+	p = adsm_heap_alloc(heap, size);
+	if (p)
+		adsm_partition_victim(overlay->managers[core], false);
+	return p;
+}
+
+static void local_free(void *p)
+{
+	const unsigned core = own_core();
+	struct adsm_overlay *overlay = core < n_cores ? cores[core].runs : NULL;
+
+	/* The last block: a victim entry is possible again. */
+	if (overlay && overlay->heaps[core].n_used) {
+		adsm_heap_free(&overlay->heaps[core], p);
+		if (!overlay->heaps[core].n_used)
+			adsm_partition_victim(overlay->managers[core], true);
+	}
+}
+
+/* At the begin of a launch: memory that an earlier one did not free is free again. */
+static void free_all(struct adsm_overlay *overlay, unsigned core)
+{
+	if (overlay->heaps[core].n_used)
+		adsm_partition_victim(overlay->managers[core], true);
+	overlay->heaps[core].n_used = 0;
+}
+
+static void create_heaps(struct adsm_overlay *overlay, const struct adsm_partition_config *config)
+{
+	const size_t size = adsm_partition_victim_needs(config);
+
+	for (unsigned i = 0; i < n_cores; i++) {
+		/* The address need only be in the code buffer: the code itself is executed at other addresses. */
+		uint8_t *end = cores[i].code + code_size;
+
+		overlay->heaps[i].base = (uint8_t *)(((uintptr_t)end - size) & ~(uintptr_t)15);
+		overlay->heaps[i].size = size;
+	}
+}
+
 /* Resolve what the image lacks: functions and variables are where the loader has put the code in one piece. */
 static void *resolve(void *context, const char *name)
 {
 	const struct adsm_overlay *overlay = context;
 
+	if (!strcmp(name, "malloc"))
+		return (void *)(uintptr_t)local_alloc;
+	if (!strcmp(name, "free"))
+		return (void *)(uintptr_t)local_free;
+	if (!strcmp(name, "calloc") || !strcmp(name, "realloc"))
+		return NULL;
 	return adsm_code_find(overlay->module, name);
 }
 
@@ -197,8 +285,10 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, uint64_t l
 		say_room(&config, library, ret_text);
 	overlay->ready = !ret;
 	overlay->n_buffers = config.n_buffers;
-	if (!ret)
+	if (!ret) {
+		create_heaps(overlay, &config);
 		note_rooms(overlay);
+	}
 	return ret;
 }
 
@@ -207,10 +297,12 @@ adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core,
 	char name[ADSM_PROCESS_NAME + 16];
 	struct adsm_partitions *manager;
 
+	cores[core].runs = overlay;
 	if (!overlay) {
 		owners[core] = 0;
 		return NULL;
 	}
+	free_all(overlay, core);
 	manager = overlay->managers[core];
 	if (owners[core] != overlay->number)
 		adsm_partition_empty(manager);

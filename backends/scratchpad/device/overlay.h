@@ -14,6 +14,8 @@ struct adsm_overlay;
 /* Call this first. */
 void adsm_overlay_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_overlays *how,
 			const struct adsm_scratchpad_layout *layout, unsigned n_cores);
+/* Then this for each core: the beginning of its window, and of its code buffer. */
+void adsm_overlay_core(unsigned core, const void *window, void *code);
 /* Make an overlay from an image, which is copied; nothing is loaded yet. Returns 0, -ENOEXEC or -ENOTSUP with a text,
  * or -ENOMEM. */
 int adsm_overlay_create(const void *image, size_t size, struct adsm_overlay **ret_overlay,
