@@ -68,7 +68,7 @@ static bool is_toolkit(const char *folder)
 static bool is_for_clang(const char *option)
 {
 	/* Programs name the folder of CUDA's toolkit, whose headers clang would prefer. */
-	return option[1] != 'm' && !(starts(option, "-I") && is_toolkit(option + 2));
+	return !starts(option, "-m") && !(starts(option, "-I") && is_toolkit(option + 2));
 }
 
 /*

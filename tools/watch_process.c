@@ -164,8 +164,8 @@ static int by_address(const void *a, const void *b)
 static bool read_objects(const struct watched *watched, struct watched_state *state)
 {
 	const struct adsm_watch *t = &watched->table;
-	const uint64_t n = read_number(watched->pid, t->n_slots_at, 4);
-	char *chunk = malloc(t->chunk_slots * t->object_size);
+	const uint64_t n = t->chunk_slots ? read_number(watched->pid, t->n_slots_at, 4) : 0;
+	char *chunk = malloc(t->chunk_slots * t->object_size + 1);
 	const bool has_memory = chunk != NULL;
 
 	state->objects = n <= MOST_OBJECTS ? calloc(n + 1, sizeof(*state->objects)) : NULL;
