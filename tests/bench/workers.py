@@ -18,7 +18,7 @@ NODES = [int(number) for number in sys.argv[4:]] or [2, 4, 8, 16]
 EACH = 6
 PROGRAMS = os.environ.get("PROGRAMS", "").split() or ["blackscholes", "ep", "jacobi", "lu", "md", "pipeline", "radix",
                                                      "raytrace", "water"]
-COSTS = ["cell", "modern"]
+COSTS = os.environ.get("COSTS", "").split() or ["cell", "modern"]
 REPEAT = int(os.environ.get("REPEAT", "3"))
 
 
@@ -59,7 +59,7 @@ def rows():
 
 def draw():
     caption = (f"adsm-tasks, size {SIZE}, pages of 16 KiB, medians of {REPEAT}; {time.strftime('%Y-%m-%d')}\n"
-               "Processor time measured, all else by a model (docs/tasks.md)")
+               "Processor time measured, all else by a model (docs/tasks-virtual.md)")
     try:
         subprocess.run(["gnuplot", "-d", "-c", os.path.join(HERE, "workers.gp"), os.path.join(OUT, "workers.csv"),
                         os.path.join(OUT, "workers.svg"), caption, " ".join(PROGRAMS)], check=True)
