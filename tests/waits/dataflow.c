@@ -45,6 +45,11 @@ int adsm_sync(const void *where)
 	return 0;
 }
 
+int adsm_home_set(int index)
+{
+	return 0;
+}
+
 void adsm_once_wake_all(struct adsm_once_table *table)
 {
 }
