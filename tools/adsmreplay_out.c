@@ -170,6 +170,8 @@ static void put_script(FILE *out, const char *path, const struct row *rows, size
 {
 	const char *ending = strrchr(path, '.');
 	bool png = ending && !strcmp(ending, ".png"), link = n && rows[0].link.text;
+	/* The rows of a setting are adjacent. */
+	bool links = link && n > 1 && strcmp(rows[0].link.text, rows[1].link.text) != 0;
 	char block[24], rolling[24];
 
 	fprintf(out, "set terminal %s size %zu,500\nset output ", png ? "png" : "svg", 300 + 28 * n);
@@ -186,6 +188,8 @@ static void put_script(FILE *out, const char *path, const struct row *rows, size
 		fprintf(out, "\"%s", setting->protocol->name);
 		if (!setting->protocol->whole_object)
 			fprintf(out, " %s, %s", block_word(setting, block), rolling_word(setting, rolling));
+		if (links)
+			fprintf(out, ", %s", rows[i].link.text);
 		fprintf(out, "\" %.6f %.6f %.6f\n", (double)rows[i].result.stats.h2d_bytes / MIB,
 			(double)rows[i].result.stats.d2h_bytes / MIB, (double)link_ns(&rows[i]) / 1e6);
 	}
