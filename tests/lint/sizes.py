@@ -12,9 +12,9 @@ FOLDERS = ["include", "lib", "protocols", "backends", "interpose", "tools", "bin
 LONGEST_FILE, LONGEST_TEST, LONGEST_FUNCTION = 600, 1000, 60
 # A public header is mostly its reference.
 LONGEST_PUBLIC = 800
-# A library that is loaded late gets its thread-local memory from a small reserve of the loader's. clang needs the
-# larger part of it: it aligns the parts of a structure one by one.
-MOST_THREAD_LOCAL = 776
+# A library that is loaded late gets its thread-local memory from a small reserve of the loader's. clang and gcc 14 need
+# more of it than gcc 12: they align the parts differently.
+MOST_THREAD_LOCAL = 784
 PT_TLS = 7
 
 

@@ -180,7 +180,7 @@ static const char head[] =
 	"#include \"runtime_special.h\"\n#include \"runtime_angle.h\"\n#include \"texture.h\"\n"
 	"#include \"runtime_texture.h\"\n#include \"runtime_convert.h\"\n#include \"runtime_memory.h\"\n"
 	"static char *rows;\n"
-	"static void stop(const struct ptx_block *k, uint32_t t, uint32_t line) { rows[64 * t] = 77; }\n"
+	"static void stop(const struct ptx_block *k, uint32_t t, const char *text) { rows[64 * t] = 77; }\n"
 	"static const struct ptx_block block = { .shared_size = 64, .dynamic_size = 16, .grid = 77, .trap = stop };\n";
 static char *functions;			/* the functions that forms call */
 
