@@ -52,7 +52,8 @@ static void end_bulk(const struct adsm_act *act)
 	adsm_use_copying.object = NULL;
 	pass_on(act);
 	if (differs && adsm_paged_watch(object, copying->offset, copying->size))
-		pass_on(&(struct adsm_act){ .kind = ADSM_ACT_INEXACT, .home = object->home, .object = object });
+		pass_on(&(struct adsm_act){ .kind = ADSM_ACT_INEXACT, .home = adsm_object_home(object),
+					    .object = object });
 }
 
 void adsm_acts_note(const struct adsm_act *act)

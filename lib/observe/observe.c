@@ -83,7 +83,7 @@ static uint32_t id_of(const struct adsm_object *object)
 
 /* The fields that all events of an object have. */
 #define TO_OBJECT(o) \
-	.object = id_of(o), .device = (uint8_t)(o)->home->index, .why = (uint8_t)adsm_cause.why
+	.object = id_of(o), .device = (uint8_t)adsm_object_home(o)->index, .why = (uint8_t)adsm_cause.why
 
 /* Make an event only if there is a trace. */
 #define trace(...) do {				\

@@ -37,11 +37,11 @@ struct adsm_usage {
 	_Atomic bool changed, unknown;	/* other bytes than the CPU had; bytes that the CPU never had */
 };
 
-/* Sums over the objects of a device. Guarded by its home's lock. */
+/* Sums over the objects that were allocated on a device. One that has moved is used with another home's lock. */
 struct adsm_use_sums {
-	size_t n_dirty, peak;		/* Dirty blocks without early sends: now, and at most */
+	_Atomic size_t n_dirty, peak;	/* Dirty blocks without early sends: now, and at most */
 	/* The most that could be Dirty at the same time if all objects had these settings. */
-	size_t peaks[ADSM_N_SIMS], peak_bytes[ADSM_N_SIMS];
+	_Atomic size_t peaks[ADSM_N_SIMS], peak_bytes[ADSM_N_SIMS];
 };
 
 extern struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
