@@ -313,3 +313,23 @@ pid_t device_process(void)
 	closedir(proc);
 	return found;
 }
+
+void kill_often(void (*once)(uint64_t state), uint64_t rounds)
+{
+	for (uint64_t round = 0; round < rounds; round++) {
+		pid_t child = fork();
+		int status;
+
+		CHECK(child >= 0);
+		if (!child) {
+			set("log", "silent");
+			once(round);
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			skip("no device to kill");
+		if (status)
+			FAIL("round %lu: status %d", (unsigned long)round, status);
+	}
+}

@@ -134,4 +134,7 @@ pid_t device_process(void);
 /* Is the backend's device a process of this machine? Then its memory survives its crash, and the reason is known. */
 bool is_process(const char *backend);
 
+/* Run @once with each number below @rounds in a process of its own, which kills its device. */
+void kill_often(void (*once)(uint64_t state), uint64_t rounds);
+
 #endif

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define N ((size_t)50000)	/* words of an object */
@@ -442,22 +441,7 @@ static void kill_once(uint64_t state)
 
 static void killed(void)
 {
-	for (uint64_t round = 0; round < (getenv("TEST_FULL") ? 70 : 4); round++) {
-		pid_t child = fork();
-		int status;
-
-		CHECK(child >= 0);
-		if (!child) {
-			set("log", "silent");
-			kill_once(round);
-			_exit(0);
-		}
-		CHECK_EQ(waitpid(child, &status, 0), child);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-			skip("no device to kill");
-		if (status)
-			FAIL("round %lu: status %d", (unsigned long)round, status);
-	}
+	kill_often(kill_once, getenv("TEST_FULL") ? 70 : 4);
 }
 
 /* ---- the library chooses the device */

@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define N 20			/* objects; the device has room for 7 or 8 */
@@ -531,26 +530,6 @@ static void kill_once(uint64_t state)
 	for (size_t i = 0; i < N; i++)
 		if (!pending[i])
 			expect_of(i, first[i], more[i]);
-}
-
-static void kill_often(void (*once)(uint64_t state), uint64_t rounds)
-{
-	for (uint64_t round = 0; round < rounds; round++) {
-		pid_t child = fork();
-		int status;
-
-		CHECK(child >= 0);
-		if (!child) {
-			set("log", "silent");
-			once(round);
-			_exit(0);
-		}
-		CHECK_EQ(waitpid(child, &status, 0), child);
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-			skip("no device to kill");
-		if (status)
-			FAIL("round %lu: status %d", (unsigned long)round, status);
-	}
 }
 
 static void killed(void)

@@ -38,7 +38,7 @@ class Stats(NamedTuple):
     moved_bytes: int        # bytes fetched for that
 
     def __sub__(self, earlier: Stats) -> Stats:
-        return Stats(*(now - then for now, then in zip(self, earlier)))
+        return Stats(*(value - before for value, before in zip(self, earlier)))
 
 
 def stats(array: Optional[Array] = None) -> Stats:
