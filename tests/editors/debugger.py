@@ -14,10 +14,11 @@ import tempfile
 meson, build, adsmcc, stops, *buffer = sys.argv[1:]
 here = os.path.dirname(os.path.abspath(__file__))
 problems = []
-ALWAYS = """
+ALWAYS = f"""
 set pagination off
 set confirm off
 set breakpoint pending on
+directory {here}
 """
 
 
