@@ -26,8 +26,11 @@ static uint32_t said_partition(const struct object_section *section)
 
 /* ---- by calls and sizes: functions with the most calls between them come into one partition, while there is room */
 
+#define CALLS_OF_LOOP 8			/* how often a loop is assumed to run */
+
 struct clusters {
 	uint32_t n;			/* sections of the object */
+	uint32_t limit;			/* bytes of a cluster */
 	uint32_t *of;			/* by section: the section that represents its cluster */
 	uint64_t *size;			/* by that section; 0: it represents none */
 	double *calls;			/* a row for each of these sections: the calls between the clusters */
@@ -44,6 +47,21 @@ static uint64_t rounded(uint64_t size)
 	return (size + 15) & ~(uint64_t)15;
 }
 
+/* Does an earlier reference of @section need the same stub or constant as its reference @i? */
+static bool is_repeated(const struct link *link, uint32_t section, size_t i)
+{
+	const struct object_relocation *all = link->object.sections[section].relocations;
+	uint32_t to, other;
+	int64_t offset, place;
+	const enum reference_kind kind = link_reference(link, section, &all[i], &to, &offset);
+
+	for (size_t j = 0; j < i; j++)
+		if (link_reference(link, section, &all[j], &other, &place) == kind && other == to &&
+		    (kind == REFERENCE_BYTES || (all[j].symbol == all[i].symbol && place == offset)))
+			return true;
+	return false;
+}
+
 uint64_t partition_bytes(const struct link *link, uint32_t section)
 {
 	const struct object_section *code = &link->object.sections[section];
@@ -54,6 +72,8 @@ uint64_t partition_bytes(const struct link *link, uint32_t section)
 		int64_t offset;
 		const enum reference_kind kind = link_reference(link, section, &code->relocations[i], &to, &offset);
 
+		if (is_repeated(link, section, i))
+			continue;
 		if (kind == REFERENCE_BYTES && to)
 			size += rounded(link->object.sections[to].size);
 		if (kind == REFERENCE_BRANCH && to != section)
@@ -113,7 +133,7 @@ static double closeness(const struct clusters *clusters, uint32_t one, uint32_t 
 }
 
 /* Join the two closest clusters that are not too large together. Returns false if there are none. */
-static bool join_closest(struct clusters *clusters, uint32_t limit)
+static bool join_closest(struct clusters *clusters)
 {
 	uint32_t best[2] = { 0, 0 };
 	double most = 0;
@@ -122,7 +142,7 @@ static bool join_closest(struct clusters *clusters, uint32_t limit)
 		for (uint32_t j = i + 1; clusters->size[i] && j < clusters->n; j++) {
 			double its;
 
-			if (!clusters->size[j] || clusters->size[i] + clusters->size[j] > limit)
+			if (!clusters->size[j] || clusters->size[i] + clusters->size[j] > clusters->limit)
 				continue;
 			its = closeness(clusters, i, j);
 			if (its > most) {
@@ -165,8 +185,9 @@ static struct clusters start_clusters(const struct link *link, const struct part
 {
 	const uint32_t n = (uint32_t)link->object.n_sections;
 	struct clusters clusters = {
-		.n = n, .of = grow(NULL, n * sizeof(uint32_t)), .size = grow(NULL, n * sizeof(uint64_t)),
-		.calls = weigh_calls(link, options), .roots = grow(NULL, (size_t)n * n),
+		.n = n, .limit = options->limit, .of = grow(NULL, n * sizeof(uint32_t)),
+		.size = grow(NULL, n * sizeof(uint64_t)), .calls = weigh_calls(link, options),
+		.roots = grow(NULL, (size_t)n * n),
 	};
 
 	memset(clusters.roots, 0, (size_t)n * n);
@@ -183,12 +204,58 @@ static struct clusters start_clusters(const struct link *link, const struct part
 	return clusters;
 }
 
+/* Leave the kernels out of the partitions. Returns false if the largest function does not fit beside them. */
+static bool keep_kernels(const struct link *link, struct clusters *clusters)
+{
+	uint64_t resident = 0, largest = 0;
+
+	for (size_t i = 0; i < link->object.n_symbols; i++) {
+		const uint32_t section = link->object.symbols[i].section;
+
+		if (link->object.symbols[i].function && link->object.symbols[i].exported) {
+			resident += clusters->size[section];
+			clusters->size[section] = 0;
+		}
+	}
+	for (uint32_t i = 0; i < clusters->n; i++)
+		if (clusters->size[i] > largest)
+			largest = clusters->size[i];
+	clusters->limit -= resident < clusters->limit ? resident : clusters->limit;
+	return largest && largest <= clusters->limit;
+}
+
+/* Join functions while there is room. Returns the calls between the clusters. */
+static double join_all(struct clusters *clusters, const struct link *link)
+{
+	double cost = 0;
+
+	while (join_closest(clusters))
+		;
+	for (uint32_t i = 0; i < clusters->n; i++)
+		for (uint32_t j = i + 1; j < clusters->n; j++) {
+			const double calls = clusters->calls[(size_t)i * clusters->n + j];
+
+			if (clusters->size[i] && clusters->size[j])
+				cost += calls;
+			/* A return to resident code loads nothing, nor do the next calls in a loop. */
+			else if (partition_is_free(link, i) && partition_is_free(link, j) &&
+				 clusters->of[i] == i && clusters->of[j] == j)
+				cost += calls / CALLS_OF_LOOP;
+		}
+	return cost;
+}
+
 static void assign_automatically(struct link *link, const struct partition_options *options)
 {
 	struct clusters clusters = start_clusters(link, options);
 
-	while (!options->each && join_closest(&clusters, options->limit))
-		;
+	if (!options->each) {
+		struct clusters beside = start_clusters(link, options);
+		const double cost = join_all(&clusters, link);
+
+		if (cost > 0 && keep_kernels(link, &beside) && join_all(&beside, link) < cost)
+			clusters = beside;
+	}
 	for (uint32_t i = 0; i < clusters.n; i++) {
 		if (!clusters.size[i])
 			continue;
