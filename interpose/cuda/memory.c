@@ -19,7 +19,7 @@
 #include "stream.h"
 #include "sync.h"
 #include "core/shared.h"
-#include "run/wait.h"
+#include "run/wait/wait.h"
 
 ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
 ADSM_CU_CALLED(cuCtxGetDevice, (CUdevice *device));

@@ -3,7 +3,7 @@
 #include "sync.h"
 
 #include "home.h"
-#include "run/wait.h"
+#include "run/wait/wait.h"
 
 ADSM_CU_CALLED(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr p));
 

@@ -23,7 +23,7 @@
 #include "real.h"
 #include "base/os.h"
 #include "core/shared.h"
-#include "run/io.h"
+#include "run/copy/io.h"
 
 ADSM_REALS(aio_read, aio_write, aio_fsync, lio_listio, aio_error, aio_return, aio_suspend, aio_cancel)
 

@@ -6,9 +6,9 @@
 
 #include "args.h"
 #include "loan.h"
-#include "run/copy.h"
-#include "run/enter.h"
-#include "run/mapping.h"
+#include "run/copy/copy.h"
+#include "run/wait/enter.h"
+#include "run/touch/mapping.h"
 
 /* No result in a BUFFER is longer: the largest are extended attributes. */
 #define LARGEST ((size_t)64 << 10)

@@ -15,7 +15,7 @@
 #include "base/drivers.h"
 #include "base/log.h"
 #include "range.h"
-#include "run/mapping.h"
+#include "run/touch/mapping.h"
 
 /* MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, since Linux 6.13. Older headers lack them. */
 #define GUARD_INSTALL 102

@@ -10,8 +10,8 @@
 
 #include "real.h"
 #include "core/shared.h"
-#include "run/copy.h"
-#include "run/io.h"
+#include "run/copy/copy.h"
+#include "run/copy/io.h"
 
 ADSM_REALS(memmove, memset)
 

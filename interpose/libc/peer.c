@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* peer.c - process_vm_readv() and process_vm_writev(). The system does not read or write closed pages of another
- * process's shared memory. Then the library asks that process for them (run/peers.h). */
+ * process's shared memory. Then the library asks that process for them (run/copy/peers.h). */
 #include <string.h>
 #include <unistd.h>
 
 #include "range.h"
-#include "run/peers.h"
+#include "run/copy/peers.h"
 
 typedef __typeof__(&process_vm_readv) process_vm_function;
 

@@ -17,9 +17,9 @@
 #include "real.h"
 #include "core/observe.h"
 #include "core/shared.h"
-#include "run/copy.h"
-#include "run/in_driver.h"
-#include "run/io.h"
+#include "run/copy/copy.h"
+#include "run/wait/in_driver.h"
+#include "run/copy/io.h"
 
 ADSM_REALS(execve, execv, execvp, execvpe, fexecve, execveat, posix_spawn, posix_spawnp)
 #if __GLIBC_PREREQ(2, 39)

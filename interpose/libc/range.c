@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* range.c - memory arguments of system calls: whether they are shared, and how the system reaches them. */
 #include "range.h"
-#include "run/copy.h"
+#include "run/copy/copy.h"
 
 #include <string.h>
 #include <sys/syscall.h>

@@ -8,7 +8,7 @@
 
 #include "real.h"
 #include "core/shared.h"
-#include "run/io.h"
+#include "run/copy/io.h"
 
 #define ADSM_CLEANUP(how) __attribute__((cleanup(how)))
 #define ADSM_SLOW static __attribute__((noinline))

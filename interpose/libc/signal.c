@@ -21,8 +21,8 @@
 #include "range.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "run/copy.h"
-#include "run/io.h"
+#include "run/copy/copy.h"
+#include "run/copy/io.h"
 
 /* Deprecated functions are wrapped, too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

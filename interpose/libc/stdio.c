@@ -17,7 +17,7 @@
 
 #include "real.h"
 #include "core/shared.h"
-#include "run/io.h"
+#include "run/copy/io.h"
 
 #undef fread_unlocked	/* these two are macros if the compiler optimizes */
 #undef fwrite_unlocked

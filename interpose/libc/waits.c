@@ -8,7 +8,7 @@
 
 #include "engine/mask.h"
 #include "range.h"
-#include "run/copy.h"
+#include "run/copy/copy.h"
 
 /* Headers do not declare these any longer, or declare them only for other standards. */
 int __sigpause(int sig_or_mask, int is_sig);

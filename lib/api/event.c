@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* event.c - public functions for events of calls and asynchronous copies, and for queues. */
-#include "run/event.h"
+#include "run/copy/event.h"
 
 #include <errno.h>
 
 #include "adsm_queue.h"
 #include "api/told.h"
 #include "base/log.h"
-#include "run/queue.h"
+#include "run/wait/queue.h"
 
 int adsmCallEvent(adsmEvent *ret_event)
 {

@@ -7,7 +7,7 @@
 #include "api/told.h"
 #include "base/log.h"
 #include "core/shared.h"
-#include "run/io.h"
+#include "run/copy/io.h"
 
 struct adsmLoan {
 	struct adsm_io io;

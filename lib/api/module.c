@@ -13,12 +13,12 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/symbols.h"
-#include "run/call.h"
-#include "run/dataflow_end.h"
-#include "run/io.h"
-#include "run/kernel.h"
-#include "run/sync.h"
-#include "run/variable.h"
+#include "run/call/call.h"
+#include "run/call/dataflow_end.h"
+#include "run/copy/io.h"
+#include "run/object/kernel.h"
+#include "run/wait/sync.h"
+#include "run/object/variable.h"
 #include "start/start.h"
 
 /* The count of error texts when a function returned NULL to this thread for a module or kernel. If the program passes

@@ -12,8 +12,8 @@
 #include "once/make.h"
 #include "once/wait.h"
 #include "once/waiters.h"
-#include "run/dataflow.h"
-#include "run/once.h"
+#include "run/call/dataflow.h"
+#include "run/call/once.h"
 #include "start/start.h"
 
 /* Also called in signal handlers. It does not start the library, because without an object there is nothing to do. */

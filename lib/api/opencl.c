@@ -9,8 +9,8 @@
 #include "driver/handles.h"
 #include "base/log.h"
 #include "core/resident.h"
-#include "run/enter.h"
-#include "run/wait.h"
+#include "run/wait/enter.h"
+#include "run/wait/wait.h"
 #include "start/start.h"
 
 static const struct adsm_handles_api api = {

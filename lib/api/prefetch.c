@@ -2,8 +2,8 @@
 /* api/prefetch.c - the public functions of adsm_prefetch.h. */
 #include "adsm_prefetch.h"
 #include "api/told.h"
-#include "run/discard.h"
-#include "run/prefetcher.h"
+#include "run/copy/discard.h"
+#include "run/copy/prefetcher.h"
 
 int adsmPrefetch(const void *p, size_t size, int device, adsmEvent *ret_event)
 {

@@ -3,7 +3,7 @@
 #include "api/told.h"
 #include "adsm_service.h"
 #include "core/life.h"
-#include "run/service.h"
+#include "run/object/service.h"
 #include "start/start.h"
 
 int adsmServiceRegister(const char *name, adsmServiceFunction *function, size_t max_in, size_t max_out, void *ctx)

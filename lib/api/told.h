@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "run/io.h"
-#include "run/printed.h"
+#include "run/copy/io.h"
+#include "run/object/printed.h"
 #include "start/start.h"
 
 /* Write ADSM_TELLS at the beginning of a public function, and return ADSM_TOLD(error), whose value is @error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* copier.h - calls of the backend by another thread. A thread inside a fault or signal handler must not call a backend
- * that is not signal-safe. It queues a request here, and the copier (run/helpers.c) serves it. */
+ * that is not signal-safe. It queues a request here, and the copier (run/wait/helpers.c) serves it. */
 #pragma once
 
 #include "base/log.h"

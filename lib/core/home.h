@@ -27,7 +27,7 @@ struct adsm_copy_request;
 struct adsm_home;
 struct adsm_object;
 
-/* A thread that notes the end of the calls of one lane, if fault handlers may not ask the backend: run/helpers.c. */
+/* A thread that notes the end of one lane's calls, if fault handlers may not ask the backend: run/wait/helpers.c. */
 struct adsm_watcher {
 	struct adsm_home *home;
 	unsigned lane;
@@ -81,7 +81,7 @@ struct adsm_home {
 	bool gate;
 
 	unsigned n_lanes;		/* orders of calls: caps.max_running, at least 1 */
-	/* The numbers of calls that objects compare theirs with. run/pending.h has the calls themselves. */
+	/* The numbers of calls that objects compare theirs with. run/wait/pending.h has the calls themselves. */
 	uint64_t last_seq;		/* the last call that was launched */
 	struct adsm_ended ended;
 	uint64_t unnamed_seq;		/* the last unnamed call, or call that is treated as one (ADSM_PAPER=1) */
@@ -96,7 +96,7 @@ struct adsm_home {
 	/* the device is lost, and threads that wait for its write-once objects have been woken */
 	_Atomic bool once_lost;
 
-	/* the helper threads: run/helpers.c */
+	/* the helper threads: run/wait/helpers.c */
 	struct adsm_thread evictor, copier;
 	struct adsm_watcher watchers[ADSM_LANES_MAX];	/* of lanes that have had a call */
 	_Atomic int copier_id;		/* thread id of the copier; 0: it has not begun */
@@ -148,7 +148,7 @@ static inline bool adsm_call_lost(const struct adsm_home *home, uint64_t seq)
 }
 
 /*
- * Ask the device whether a call has ended that is not known to have ended. Set by run/pending.c. Lock held.
+ * Ask the device whether a call has ended that is not known to have ended. Set by run/wait/pending.c. Lock held.
  *
  * Returns 1 and the status of the call, 0, or a negative errno.
  */

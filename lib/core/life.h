@@ -18,7 +18,7 @@ struct adsm_life {
 
 extern struct adsm_life adsm_life;
 
-/* This thread runs a service: a function of the program that a kernel has called and waits for (run/service.h). */
+/* This thread runs a service: a function of the program that a kernel has called (run/object/service.h). */
 extern _Thread_local bool adsm_serving;
 
 /* What rooms above close in the child of a fork; NULL: nothing. */

@@ -25,7 +25,7 @@ enum {
 	ADSM_OBSERVE_PAGES = ADSM_OBSERVE_ADVICE | ADSM_OBSERVE_RECORD	/* each page that the CPU uses */
 };
 
-/* A bulk copy or fill. The blocks decide whether the device, the CPU or libc does each part (run/copy.c). */
+/* A bulk copy or fill. The blocks decide whether the device, the CPU or libc does each part (run/copy/copy.c). */
 struct adsm_bulk {
 	size_t offset, size;		/* in the object */
 	bool input;			/* the copy writes the object */

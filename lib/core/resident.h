@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resident.h - the device memory of objects. An object gets it at the first call, device copy, early send or handle
- * that needs it. A call that needs room for its own objects displaces others (run/residency.h): their bytes move to the
- * host, and their device memory is freed. A later call gets them new memory at the same place.
+ * that needs it. A call that needs room for its own objects displaces others (run/call/residency.h): their bytes move
+ * to the host, and their device memory is freed. A later call gets them new memory at the same place.
  *
  * While an object has no device memory, object->memory is NULL, no block is Invalid, and no policy knows its blocks
  * once the device has had no room for it. A pinned object keeps its memory until it is freed.

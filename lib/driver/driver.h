@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/kept.h"
-#include "run/call.h"
+#include "run/call/call.h"
 
 #define ADSM_DRIVER_USES 8
 

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "start/options.h"
 #include "core/life.h"
-#include "run/call.h"
-#include "run/dataflow_end.h"
-#include "run/enter.h"
+#include "run/call/call.h"
+#include "run/call/dataflow_end.h"
+#include "run/wait/enter.h"
 #include "start/start.h"
 
 /* Get a device of the right backend. Starts the library if necessary. */

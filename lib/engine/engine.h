@@ -37,7 +37,7 @@ struct adsm_fault {
 	uint64_t wait_seq;
 };
 
-/* The library's handler of faults (run/fault.c). Every signal that can be blocked is blocked. */
+/* The library's handler of faults (run/touch/fault.c). Every signal that can be blocked is blocked. */
 typedef enum adsm_fault_result adsm_fault_handler(struct adsm_fault *fault);
 
 /* Gets a run of pages that collect() reports. Returns true if the report was used. Returns false if the next collect()

@@ -47,8 +47,8 @@ extern _Atomic(struct adsm_once_table *) adsm_once_table;
 /* While it is held, no object is made or freed. */
 extern struct adsm_mutex adsm_once_mutex;
 
-/* The number of calls by ranges (run/dataflow.h) that proceed by themselves and may set units; and for each device, the
- * number of those that wait for it. */
+/* The number of calls by ranges (run/call/dataflow.h) that proceed by themselves and may set units; and for each
+ * device, the number of those that wait for it. */
 extern _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 
 /* The live objects. A reader without a lock may also find others. */

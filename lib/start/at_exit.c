@@ -14,7 +14,7 @@
 #include "core/objects.h"
 #include "core/copier.h"
 #include "core/life.h"
-#include "run/wait.h"
+#include "run/wait/wait.h"
 
 #define CALLS_NS ((uint64_t)1000000000)		/* for calls that run, on all devices together */
 #define FETCH_NS ((uint64_t)5000000000)		/* for the fetches from one device */

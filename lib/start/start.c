@@ -23,11 +23,11 @@
 #include "observe/observe.h"
 #include "observe/trace.h"
 #include "once/make.h"
-#include "run/dataflow.h"
-#include "run/kernel.h"
-#include "run/peers.h"
-#include "run/printed.h"
-#include "run/wait.h"
+#include "run/call/dataflow.h"
+#include "run/object/kernel.h"
+#include "run/copy/peers.h"
+#include "run/object/printed.h"
+#include "run/wait/wait.h"
 #include "start/homes.h"
 
 static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT(ADSM_RANK_START);

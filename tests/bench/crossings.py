@@ -48,7 +48,7 @@ def sections(path):
 
 def file_of(ranges, address):
     name = next((name for start, size, name in ranges if start <= address < start + size), "")
-    # Meson writes run_fault.c for run/fault.c.
+    # Meson writes run_touch_fault.c for run/touch/fault.c.
     return re.sub("_", "/", name, count=1) if name.startswith(tuple(room + "_" for room in lines.ROOMS)) else name
 
 

@@ -9,7 +9,7 @@
 #include "fault.h"
 #include "base/log.h"
 #include "core/copier.h"
-#include "run/helpers.h"
+#include "run/wait/helpers.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* malloc()'s, or a driver's */
 static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;	/* what a driver takes within it */

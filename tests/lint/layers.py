@@ -21,6 +21,8 @@ BASE = ["lib/base"]
 CORE = BASE + ["lib/engine", "backends/backend", "protocols/protocol", "protocols/list", "protocols/options",
                "lib/core"]
 ONCE = CORE + ["lib/once"]
+RUN_WAIT = ONCE + ["backends/list", "lib/run/wait"]
+RUN_COPY = RUN_WAIT + ["lib/run/copy"]
 RUN = ONCE + ["lib/run", "backends/list"]
 NODE = BASE + ["backends/backend", "backends/process", "backends/store", "backends/cluster/shared",
                "backends/cluster/join", "backends/cluster/gate", "backends/cluster/ends"]
@@ -56,6 +58,13 @@ ROOMS = {
     "protocols": BASE,
     "lib/core": CORE,
     "lib/once": ONCE,
+    # What the program asks for, and what waits for calls: waits; copies, inputs and prefetches; touches; objects and
+    # modules; calls.
+    "lib/run/wait": RUN_WAIT,
+    "lib/run/copy": RUN_COPY,
+    "lib/run/touch": RUN_COPY,
+    "lib/run/object": RUN_COPY,
+    "lib/run/call": RUN_COPY + ["lib/run/object"],
     "lib/run": RUN,
     # core and run call it through struct adsm_observer: nobody names it but start.
     "lib/observe": ONCE + ["protocols/lazy", "protocols/rolling"],

@@ -32,26 +32,29 @@ HOUSE = {
     # With block.c a circle, were read() not libc's name.
     "lib/core/object.c": '#include "core/object.h"\nint read(void) { return 0; }\n'
                          "int adsm_object(void) { return adsm_block; }\n",
-    "lib/run/fault.h": "int adsm_fault(void);\n",
-    "lib/run/fault.c": '#include "core/object.h"\n#include "run/fault.h"\n'
-                       "int adsm_fault(void) { return adsm_object(); }\n",
+    "lib/run/touch/fault.h": "int adsm_fault(void);\n",
+    "lib/run/wait/wait.c": "int adsm_wait(void) { return 0; }\n",
+    "lib/run/touch/fault.c": '#include "core/object.h"\n#include "run/touch/fault.h"\n'
+                             "int adsm_fault(void) { return adsm_object(); }\n",
     "lib/start/start.c": '#include "backend.h"\nint adsm_start(void) { return adsm_cpu[0].alloc(); }\n',
     "lib/api/api.h": "int adsm_api(void);\n",
-    "lib/api/api.c": '#include "adsm.h"\n#include "run/fault.h"\nint adsmCall(void) { return adsm_fault(); }\n'
+    "lib/api/api.c": '#include "adsm.h"\n#include "run/touch/fault.h"\nint adsmCall(void) { return adsm_fault(); }\n'
                      '#include "api/api.h"\nint adsm_api(void) { return 0; }\n',
-    "interpose/io.c": '#include "run/fault.h"\n#include "cuda/cu.h"\n'
+    "interpose/io.c": '#include "run/touch/fault.h"\n#include "cuda/cu.h"\n'
                       "int write(void) { return adsm_fault() + adsm_cu(); }\n",
     "tools/info.c": '#include "adsm.h"\n#include "base/log.h"\nint main(void) { adsm_log(); return adsmCall(); }\n',
     "tests/conform/case.c": '#include "adsm.h"\n',
 }
 # What is added to a file of the house, and what must be found then.
 PLANTED = {
-    "an upward include": ("lib/core/block.c", '#include "run/fault.h"\n',
-                          ["lib/core names lib/run/fault.h of lib/run"]),
+    "an upward include": ("lib/core/block.c", '#include "run/touch/fault.h"\n',
+                          ["lib/core names lib/run/touch/fault.h of lib/run/touch"]),
     "what one protocol calls its states": ("lib/core/block.c", '#include "protocols/states.h"\n',
                                            ["lib/core names protocols/states.h of protocols"]),
+    "a lower room of run naming a higher one": ("lib/run/wait/wait.c", '#include "run/touch/fault.h"\n',
+                                                ["lib/run/wait names lib/run/touch/fault.h of lib/run/touch"]),
     "an upward symbol": ("lib/core/block.c", "int adsm_fault(void);\nint stray(void) { return adsm_fault(); }\n",
-                         ["lib/core names adsm_fault of lib/run"]),
+                         ["lib/core names adsm_fault of lib/run/touch"]),
     "an upward variable": ("lib/base/log.c", "extern int adsm_block;\nint *stray = &adsm_block;\n",
                            ["lib/base names adsm_block of lib/core"]),
     "the core naming a backend": ("lib/core/block.c", '#include "cuda/cu.h"\n',
@@ -66,10 +69,10 @@ PLANTED = {
                              ["lib/core/block is in a circle", "lib/core/object is in a circle"]),
     "a header for another": ("lib/core/block.h", "int adsm_object(void);\n",
                              ["lib/core/block.h declares adsm_object"]),
-    "a header for nobody": ("lib/run/fault.h", "void *adsm_nowhere(int (*asked)(void),\n\tint size);\n",
-                            ["lib/run/fault.h declares adsm_nowhere"]),
-    "a header for another's variable": ("lib/run/fault.h", "extern int adsm_block;\n",
-                                        ["lib/run/fault.h declares adsm_block"]),
+    "a header for nobody": ("lib/run/touch/fault.h", "void *adsm_nowhere(int (*asked)(void),\n\tint size);\n",
+                            ["lib/run/touch/fault.h declares adsm_nowhere"]),
+    "a header for another's variable": ("lib/run/touch/fault.h", "extern int adsm_block;\n",
+                                        ["lib/run/touch/fault.h declares adsm_block"]),
     "the wrappers reaching api": ("interpose/io.c", "int adsm_api(void);\nint stray(void) { return adsm_api(); }\n",
                                   ["interpose names adsm_api of lib/api"]),
     "a backend knowing another": ("backends/cpu/cpu.c",

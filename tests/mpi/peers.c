@@ -24,7 +24,7 @@
 
 static char *self;
 
-/* As lib/run/peers.c has them. */
+/* As lib/run/copy/peers.c has them. */
 struct message {
 	uint32_t first, n;		/* of a question: is it to be written; of an answer: an error */
 	struct iovec ranges[8];

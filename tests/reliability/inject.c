@@ -20,7 +20,7 @@
 
 #include "adsm_prefetch.h"
 #include "list.h"
-#include "run/io.h"
+#include "run/copy/io.h"
 
 #define FAIL(format, ...) \
 	check_failed(stderr, __FILE__, __LINE__, errno, adsmLastError(), "under '%s': " format, plan, __VA_ARGS__)

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "foreign.h"
-#include "run/io.h"
+#include "run/copy/io.h"
 
 static void check_object(void)
 {

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 #include "core.h"
-#include "run/in_driver.h"
-#include "run/io.h"
+#include "run/wait/in_driver.h"
+#include "run/copy/io.h"
 
 #define BLOCKS 8u
 #define WORDS (BLOCKS * PAGE_WORDS)

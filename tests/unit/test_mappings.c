@@ -11,7 +11,7 @@
 #include "../sanitizers.h"
 #include "core.h"
 #include "core/limits.h"
-#include "run/mapping.h"
+#include "run/touch/mapping.h"
 
 static volatile unsigned *a;
 static unsigned n_blocks, calls;

@@ -5,7 +5,7 @@
 
 #include "core/index.h"
 #include "core/object.h"
-#include "run/residency.h"
+#include "run/call/residency.h"
 
 #define CHECK_MORE adsmLastError()
 #include "../check.h"

@@ -5,7 +5,7 @@
 #include <ucontext.h>
 
 #include "core.h"
-#include "run/fault.h"
+#include "run/touch/fault.h"
 
 #define BLOCKS 4
 

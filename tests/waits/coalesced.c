@@ -6,8 +6,8 @@
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "lib/core/home.c"
-#include "lib/run/coalesced.c"
-#include "lib/run/pending.c"
+#include "lib/run/wait/coalesced.c"
+#include "lib/run/wait/pending.c"
 
 struct adsm_protocol_options adsm_protocol_options = { .evict_batch = 2 };
 _Thread_local struct adsm_spent adsm_spent;

@@ -2,10 +2,10 @@
 /* dataflow.c - calls by ranges of write-once units: the threads of a queue, turns, waits for calls, the stop. */
 #include "step.h"
 
-#include "lib/run/dataflow_queue.c"
-#include "lib/run/dataflow_end.c"
+#include "lib/run/call/dataflow_queue.c"
+#include "lib/run/call/dataflow_end.c"
 #define find_range dataflow_find_range
-#include "lib/run/dataflow.c"
+#include "lib/run/call/dataflow.c"
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];

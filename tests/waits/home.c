@@ -10,9 +10,9 @@
 
 #include "lib/core/home.c"
 #include "lib/core/copier.c"
-#include "lib/run/helpers.c"
-#include "lib/run/pending.c"
-#include "lib/run/wait.c"
+#include "lib/run/wait/helpers.c"
+#include "lib/run/wait/pending.c"
+#include "lib/run/wait/wait.c"
 
 /* ---- simple versions of other parts of the library */
 
@@ -147,7 +147,7 @@ static void wait_for_flag(void *arg)
 	adsm_home_leave(home, NULL);
 }
 
-/* As a call does that waits until an earlier one has begun (run/conflict.c). */
+/* As a call does that waits until an earlier one has begun (run/call/conflict.c). */
 static void look_for_flag(void *arg)
 {
 	uint32_t tick;
@@ -288,7 +288,7 @@ static void run_device(void *arg)
 		atomic_fetch_add(&device_done[0], 1);
 }
 
-/* As note_call() in run/call.c does. */
+/* As note_call() in run/call/call.c does. */
 static void make_call(unsigned lane)
 {
 	adsm_lock(&home->lock);

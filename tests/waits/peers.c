@@ -5,7 +5,7 @@
  */
 #include "step.h"
 
-#include "lib/run/peers.c"
+#include "lib/run/copy/peers.c"
 
 #define DOOR 50				/* descriptor of the socket that listens */
 #define FIRST 100			/* descriptor of the first connection */

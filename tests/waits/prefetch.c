@@ -6,10 +6,10 @@
 #define adsm_os_now_ns() UINT64_C(1)
 
 /* The fewer results are kept, the smaller is a state. */
-#include "run/prefetcher.h"
+#include "run/copy/prefetcher.h"
 #undef ADSM_PREFETCHES_KEPT
 #define ADSM_PREFETCHES_KEPT 2
-#include "lib/run/prefetcher.c"
+#include "lib/run/copy/prefetcher.c"
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 struct adsm_life adsm_life;

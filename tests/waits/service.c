@@ -2,7 +2,7 @@
 /* service.c - services: the thread that unregisters one waits until it has returned, or has ended its thread. */
 #include "step.h"
 
-#include "lib/run/service.c"
+#include "lib/run/object/service.c"
 
 _Thread_local bool adsm_serving;
 

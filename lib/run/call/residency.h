@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * residency.h - device memory for the objects of a call. If the device has no room for them, the call displaces other
+ * objects: first kept memory is freed, then the objects that calls have not used for the longest time move to the host
+ * (core/resident.h).
+ */
+#pragma once
+
+#include "run/call/bind.h"
+
+/* Returns the bytes that the host has available for objects; tests replace it. */
+extern uint64_t (*adsm_residency_available)(void);
+
+/*
+ * Find the objects of the pointers, as adsm_bind_objects() does, and get them device memory. The caller has the home's
+ * call mutex, so no other call takes the memory away. @old: the signal mask from taking the lock, which may be given
+ * back.
+ *
+ * Returns 0, the errors of adsm_bind_objects(), or:
+ *   -ENOMEM   the objects of the call do not fit, and nothing has changed; or the host has no memory for an object that
+ *             should move there
+ *   -EIO, -ENODEV  an object could not be moved to the host
+ */
+int adsm_bind_resident(struct adsm_bound *bound, struct adsm_sigset *old);
+
+/*
+ * One step of moving an object to the host. The caller has the home's call mutex and lock. The lock may be given back;
+ * @old: the signal mask from taking it. *@fetched grows by the bytes that were fetched.
+ *
+ * Returns 0 if the caller must look again, because the lock was given back; 1 if the host has all bytes, and no call or
+ * transfer uses the object; or:
+ *   -ENOMEM        the host has no memory for the object
+ *   -EIO, -ENODEV  the object could not be fetched
+ */
+int adsm_residency_step(struct adsm_object *object, size_t *fetched, struct adsm_sigset *old);
