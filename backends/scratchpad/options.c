@@ -71,6 +71,10 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_VICTIM", "off", "off, on",
 	  "scratchpad: whether a core keeps one evicted partition to which a function will return",
 	  ADSM_FIELD(adsm_scratchpad_options.victim), adsm_parse_index, .class = "local store", .expert = true },
+	{ "SCRATCHPAD_REGISTERS", "needed", "needed, all",
+	  "scratchpad: which registers calls between partitions save; needed: those that the call may change; all: "
+	  "every register, as in the first version that the paper on OPELL measures",
+	  ADSM_FIELD(adsm_scratchpad_options.registers), adsm_parse_index, .class = "local store", .expert = true },
 	{ "SCRATCHPAD_NOTES", "off", "off, or a file",
 	  "scratchpad: file that gets the number of calls between partitions, for adsmcc --partition profile:FILE",
 	  ADSM_FIELD(adsm_scratchpad_options.notes), adsm_parse_text, .zero = "off",

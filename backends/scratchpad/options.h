@@ -12,6 +12,7 @@ struct adsm_scratchpad_options {
 	unsigned policy;		/* ADSM_SCRATCHPAD_POLICY: 0: modulus, 1: lru */
 	unsigned victim;		/* ADSM_SCRATCHPAD_VICTIM: 1: on */
 	unsigned partitions;		/* ADSM_SCRATCHPAD_PARTITIONS: 1: always */
+	unsigned registers;		/* ADSM_SCRATCHPAD_REGISTERS: 1: all */
 	unsigned prefetch;		/* ADSM_SCRATCHPAD_PREFETCH: 1: on */
 	uint64_t memory_size;		/* ADSM_SCRATCHPAD_MEMORY_SIZE: bytes; 0: half of the available memory */
 	const char *notes;		/* ADSM_SCRATCHPAD_NOTES: a file; "": none */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_NUMBERS 13
+#define N_NUMBERS 14
 #define N_WORDS (1 + N_NUMBERS + 1)	/* of the program's command line: its name, numbers, a file */
 
 struct scratchpad_device {
@@ -58,6 +58,7 @@ static void write_words(struct scratchpad_device *device, const struct adsm_scra
 	const uint64_t numbers[N_NUMBERS] = {
 		g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch,
 		options->buffers, options->policy, options->victim, options->partitions,
+		options->registers,
 		adsm_store_options.page, adsm_store_options.n_pages,
 	};
 

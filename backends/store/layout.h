@@ -46,6 +46,7 @@ struct adsm_scratchpad_overlays {
 	uint32_t policy;		/* which partition is evicted: enum adsm_policy_kind */
 	uint32_t victim;		/* 1: there may be a victim entry */
 	uint32_t always;		/* 1: code runs in partitions even if all of it fits */
+	uint32_t registers;		/* 1: calls between partitions save all registers */
 };
 
 /* All settings for loading code, @i from 0 to ADSM_SCRATCHPAD_SETTINGS - 1, in ascending order of sub-buffers. */

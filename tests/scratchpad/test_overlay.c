@@ -19,6 +19,7 @@
 
 static struct adsm_image image;
 static char text[ADSM_PARTITION_TEXT];
+static bool all_registers;		/* calls of managers that are created save all registers */
 
 /* ---- what the image has not */
 
@@ -61,7 +62,8 @@ static struct adsm_partitions *create(int column)
 	struct adsm_partition_config config = {
 		.image = &image, .n_buffers = trace_columns[column].n_buffers,
 		.policy = trace_columns[column].lru ? ADSM_POLICY_LRU : ADSM_POLICY_MODULUS,
-		.victim = trace_columns[column].victim, .resolve = resolve, .fail = fail,
+		.victim = trace_columns[column].victim, .all_registers = all_registers, .resolve = resolve,
+		.fail = fail,
 	};
 	struct adsm_partitions *partitions;
 
@@ -200,6 +202,38 @@ static void test_calls(int column)
 	CHECK(!adsm_partition_function(partitions, "no such function"));
 	adsm_partition_destroy(partitions);
 	adsm_policy_log_destroy(log);
+}
+
+/* A vector register has twice this number during a call. Nothing else has: what reads it must not be found. */
+static volatile uint64_t half = UINT64_C(0x5ca1ab1e0ddba11);
+
+/* Is that number below the stack after a call between partitions, which has saved registers there? */
+__attribute__((noinline, no_sanitize("address", "undefined")))
+static bool finds_register(long_function *function)
+{
+	const volatile uint64_t *below;
+	bool found = false;
+
+#if defined(__x86_64__)
+	__asm__ volatile("movq %0, %%xmm15\n\tpaddq %%xmm15, %%xmm15" : : "m"(half) : "xmm15");
+#else
+	__asm__ volatile("ldr d30, %0\n\tadd d30, d30, d30" : : "m"(half) : "v30");
+#endif
+	function(1);
+	below = __builtin_frame_address(0);
+	for (int i = 1; i < 256; i++)
+		found |= below[-i] - half == half;
+	return found;
+}
+
+static void test_registers(void)
+{
+	struct adsm_partitions *partitions = create(0);
+	long_function *even = (long_function *)(uintptr_t)function(partitions, "even");
+
+	CHECK_EQ(even(1), 7);
+	CHECK_EQ(finds_register(even), all_registers);
+	adsm_partition_destroy(partitions);
 }
 
 /* The states of Table 1. */
@@ -382,13 +416,17 @@ int main(int argc, char **argv)
 	void *bytes = read_image(argv[argc - 1], &size);
 
 	CHECKF(!adsm_image_check(bytes, size, &image, text, sizeof(text)), "%s", text);
-	for (int column = 0; column < TRACE_COLUMNS; column++) {
+	for (int i = 0; i < 2 * TRACE_COLUMNS; i++) {
+		all_registers = i >= TRACE_COLUMNS;
 		if (!calls)
-			test_traces(column);
-		test_calls(column);
+			test_traces(i % TRACE_COLUMNS);
+		test_calls(i % TRACE_COLUMNS);
 	}
 	if (calls)
 		return 0;
+	test_registers();
+	all_registers = false;
+	test_registers();
 	test_states();
 	test_victim();
 	test_refused();

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 {
 	static const struct adsm_server server = { start, answer };
 
-	if (argc != 15)
+	if (argc != 16)
 		return 2;
 	geometry = (struct adsm_scratchpad_geometry) {
 		.size = number(argv[1]), .code = number(argv[2]),
@@ -81,9 +81,10 @@ int main(int argc, char **argv)
 	overlays = (struct adsm_scratchpad_overlays) {
 		.buffers = (uint32_t)number(argv[8]), .policy = (uint32_t)number(argv[9]),
 		.victim = (uint32_t)number(argv[10]), .always = (uint32_t)number(argv[11]),
+		.registers = (uint32_t)number(argv[12]),
 	};
-	task = (struct adsm_scratchpad_task){ (uint32_t)number(argv[12]), (uint32_t)number(argv[13]) };
-	adsm_notes_start(argv[14]);
+	task = (struct adsm_scratchpad_task){ (uint32_t)number(argv[13]), (uint32_t)number(argv[14]) };
+	adsm_notes_start(argv[15]);
 	prctl(PR_SET_NAME, "adsm-scratchpad");
 	adsm_crash_thread();
 	adsm_crash_start();

@@ -260,7 +260,7 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, uint64_t l
 {
 	struct adsm_partition_config config = {
 		.image = &overlay->image, .n_buffers = how.buffers ? how.buffers : MAX_BUFFERS,
-		.policy = (enum adsm_policy_kind)how.policy, .victim = how.victim,
+		.policy = (enum adsm_policy_kind)how.policy, .victim = how.victim, .all_registers = how.registers,
 		.context = overlay, .resolve = resolve, .fail = fail,
 	};
 	uint64_t beside;

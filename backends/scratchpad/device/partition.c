@@ -250,6 +250,7 @@ int adsm_partition_create(const struct adsm_partition_config *config, struct ads
 	partitions->context = config->context;
 	partitions->fail = config->fail;
 	partitions->max_frames = config->depth ? config->depth : ADSM_PARTITION_DEPTH;
+	partitions->all_registers = config->all_registers;
 	ret = place_all(partitions, config, ret_text);
 	if (ret)
 		goto free_manager;

@@ -26,6 +26,7 @@ struct adsm_partition_config {
 	uint32_t depth;			/* maximum number of open calls between partitions; 0: ADSM_PARTITION_DEPTH */
 	enum adsm_policy_kind policy;
 	bool victim;			/* keep a victim entry when there is something to put into it */
+	bool all_registers;		/* calls and returns save all registers, not only those that are necessary */
 	void *context;			/* for the two functions */
 	/* The address of a function or variable that is not in the image; NULL: unknown name. */
 	void *(*resolve)(void *context, const char *name);

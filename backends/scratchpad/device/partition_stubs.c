@@ -7,6 +7,9 @@
 /* In partition_*.S; no C function calls them. */
 void adsm_partition_enter(void);
 void adsm_partition_leave(void);
+/* The same; these save all registers. */
+void adsm_partition_enter_all(void);
+void adsm_partition_leave_all(void);
 
 #if defined(__x86_64__)
 
@@ -60,8 +63,10 @@ void adsm_partition_write_stubs(const struct adsm_partitions *partitions, uint8_
 {
 	const struct adsm_image *image = &partitions->image;
 
-	write_gate(partitions, write + ADSM_PARTITION_GATE_ENTER, adsm_partition_enter);
-	write_gate(partitions, write + ADSM_PARTITION_GATE_LEAVE, adsm_partition_leave);
+	write_gate(partitions, write + ADSM_PARTITION_GATE_ENTER,
+		   partitions->all_registers ? adsm_partition_enter_all : adsm_partition_enter);
+	write_gate(partitions, write + ADSM_PARTITION_GATE_LEAVE,
+		   partitions->all_registers ? adsm_partition_leave_all : adsm_partition_leave);
 	for (uint32_t i = 0; i < image->header->n_stubs; i++) {
 		const uint32_t at = ADSM_PARTITION_GATES + i * ADSM_PARTITION_STUB;
 

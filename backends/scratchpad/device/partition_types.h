@@ -49,6 +49,7 @@ struct adsm_partitions {
 	uint8_t *victim;		/* address space for a partition; has memory only while it contains one */
 	size_t victim_size;
 	uint32_t victim_bytes;		/* bytes of its contents */
+	bool all_registers;		/* the gates save all registers */
 	void *context;
 	void (*fail)(void *context, const char *text);
 };
