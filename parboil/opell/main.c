@@ -9,6 +9,7 @@
 
 static const struct po_program *const programs[] = {
 	&po_dsp, &po_gzip, &po_jacobi, &po_laplace, &po_md, &po_mgrid,
+	&po_mb1, &po_mb2, &po_mb3, &po_mb5, &po_mb6, &po_mb7, &po_mb8,
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
@@ -53,7 +54,7 @@ void po_result(struct po_run *run, const void *data, size_t size)
 static int run_program(const struct po_program *program, const char *size, struct po_run run)
 {
 	run.v = ps_values(program->name, program->sizes, size);
-	run.module = ps_load(program->name, PO_INSTALLED);
+	run.module = ps_load(program->module ? program->module : program->name, PO_INSTALLED);
 	run.hash = PB_FNV_INIT;
 	program->run(&run);
 	printf("%-8s %-7s %10.3f ms  results %016" PRIx64, program->name, run.input ? "file" : size,

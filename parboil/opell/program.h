@@ -33,9 +33,11 @@ struct po_program {
 	const struct ps_size *sizes;
 	bool files;			/* takes --input, --output and --decompress */
 	void (*run)(struct po_run *run);
+	const char *module;		/* NULL: it has the program's name */
 };
 
-extern const struct po_program po_dsp, po_gzip, po_jacobi, po_laplace, po_md, po_mgrid;
+extern const struct po_program po_dsp, po_gzip, po_jacobi, po_laplace, po_mb1, po_mb2, po_mb3, po_mb5, po_mb6, po_mb7,
+	po_mb8, po_md, po_mgrid;
 
 /* Call a kernel, of one dimension, and do not wait. What fails ends the program with a sentence. */
 void po_call(struct po_run *run, const char *kernel, long n_blocks, long n_threads, const adsmArg *args, size_t n);

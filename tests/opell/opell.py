@@ -64,11 +64,12 @@ def loads():
 
 
 def in_pieces(size, cores, want, table):
-    """Each choice of CHOSEN has the results that there are in one piece."""
+    """Each choice of CHOSEN has the results that there are in one piece. One of them saves all registers in calls."""
     for buffers, policy, victim in CHOSEN:
         got, kernels = counted("--size", size, "--no-verify", ADSM_SCRATCHPAD_CORES=cores,
                                ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_BUFFERS=buffers,
-                               ADSM_SCRATCHPAD_POLICY=policy, ADSM_SCRATCHPAD_VICTIM=victim)
+                               ADSM_SCRATCHPAD_POLICY=policy, ADSM_SCRATCHPAD_VICTIM=victim,
+                               ADSM_SCRATCHPAD_REGISTERS="all" if buffers + policy == "2modulus" else "needed")
         assert got == want, (size, cores, buffers, policy, victim, got, want)
         for kernel, counters in kernels.items():
             print(f"{size} {cores} {buffers} {policy:7} {victim:3} {kernel:12} {counters['calls_across']:9} calls "

@@ -256,5 +256,5 @@ static const struct ps_size sizes[] = {
 
 const struct po_program po_dsp = {
 	"dsp", "a filter; vectors looked up in a codebook; a picture's blocks, transformed, quantised, in runs",
-	"numbers, vectors, points a side", sizes, false, run_dsp,
+	"numbers, vectors, points a side", sizes, false, run_dsp, NULL,
 };

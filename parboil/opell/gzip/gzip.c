@@ -407,5 +407,5 @@ static const struct ps_size sizes[] = {
 };
 
 const struct po_program po_gzip = {
-	"gzip", "deflate by strings and Huffman codes, chunk by chunk, and back", "bytes", sizes, true, run_gzip,
+	"gzip", "deflate by strings and Huffman codes, chunk by chunk, and back", "bytes", sizes, true, run_gzip, NULL,
 };

@@ -87,5 +87,5 @@ static void run_jacobi(struct po_run *run)
 static const struct ps_size sizes[] = { { "small", { 192, 20 } }, { "medium", { 1024, 40 } }, { 0 } };
 
 const struct po_program po_jacobi = {
-	"jacobi", "a system of equations by Jacobi's iteration", "unknowns, steps", sizes, false, run_jacobi,
+	"jacobi", "a system of equations by Jacobi's iteration", "unknowns, steps", sizes, false, run_jacobi, NULL,
 };

@@ -101,5 +101,6 @@ static void run_laplace(struct po_run *run)
 static const struct ps_size sizes[] = { { "small", { 98, 20 } }, { "medium", { 514, 60 } }, { 0 } };
 
 const struct po_program po_laplace = {
-	"laplace", "Laplace's equation on a square, five points", "points a side, sweeps", sizes, false, run_laplace,
+	"laplace", "Laplace's equation on a square, five points", "points a side, sweeps", sizes, false,
+	run_laplace, NULL,
 };

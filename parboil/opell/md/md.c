@@ -138,5 +138,6 @@ static void run_md(struct po_run *run)
 static const struct ps_size sizes[] = { { "small", { 96, 5 } }, { "medium", { 1024, 10 } }, { 0 } };
 
 const struct po_program po_md = {
-	"md", "particles that pull each other, all pairs, velocity Verlet", "particles, steps", sizes, false, run_md,
+	"md", "particles that pull each other, all pairs, velocity Verlet", "particles, steps", sizes, false,
+	run_md, NULL,
 };

@@ -249,5 +249,5 @@ static const struct ps_size sizes[] = { { "small", { 32, 2 } }, { "medium", { 64
 
 const struct po_program po_mgrid = {
 	"mgrid", "the potential of charges in a periodic cube by V-cycles", "points a side, cycles", sizes, false,
-	run_mgrid,
+	run_mgrid, NULL,
 };
