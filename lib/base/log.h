@@ -67,7 +67,9 @@ void adsm_append(char *text, unsigned long size, const char *format, ...) __attr
 /* The upper-case letter of ASCII. Not toupper(), which follows the program's locale: in Turkish 'i' stays. */
 static inline char adsm_upper(char c)
 {
-	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+	if (c >= 'a' && c <= 'z')
+		return (char)(c - 'a' + 'A');
+	return c;
 }
 
 /* Bytes of the character that @text begins with, in UTF-8; 0: it begins with no valid character. */
