@@ -49,6 +49,15 @@ static bool has_text(pid_t pid, uint64_t address, const char *text)
 	return has;
 }
 
+/* Is it the table of a library of this version? The end of a mapping may have a copy without the addresses. */
+static bool is_table(pid_t pid, const struct adsm_watch *table)
+{
+	return !memcmp(table->magic, ADSM_WATCH_MAGIC, sizeof(table->magic)) &&
+	       table->version == ADSM_WATCH_VERSION &&
+	       has_text(pid, table->names_at, ADSM_WATCH_FIELDS(NAME)) &&
+	       has_text(pid, table->counter_names_at, ADSM_STATS(COUNTER_NAME));
+}
+
 /* Search a mapping for the table. */
 static bool find_in(pid_t pid, uint64_t start, uint64_t end, struct adsm_watch *ret_table)
 {
@@ -58,9 +67,8 @@ static bool find_in(pid_t pid, uint64_t start, uint64_t end, struct adsm_watch *
 
 	if (bytes && read_at(pid, start, bytes, size))
 		for (size_t i = 0; i + sizeof(*ret_table) <= size && !found; i += ADSM_WATCH_ALIGNMENT) {
-			found = !memcmp(bytes + i, ADSM_WATCH_MAGIC, sizeof(ret_table->magic));
-			if (found)
-				memcpy(ret_table, bytes + i, sizeof(*ret_table));
+			memcpy(ret_table, bytes + i, sizeof(*ret_table));
+			found = is_table(pid, ret_table);
 		}
 	free(bytes);
 	return found;
@@ -92,9 +100,7 @@ const char *watch_find(pid_t pid, struct watched *ret_watched)
 	if (!found && errno == EPERM)
 		return "the system does not let this user read its memory (see /proc/sys/kernel/yama/ptrace_scope)";
 	ret_watched->pid = pid;
-	if (!found || table->version != ADSM_WATCH_VERSION ||
-	    !has_text(pid, table->names_at, ADSM_WATCH_FIELDS(NAME)) ||
-	    !has_text(pid, table->counter_names_at, ADSM_STATS(COUNTER_NAME)))
+	if (!found)
 		return "its library is of another version than this adsm-info";
 	return NULL;
 }

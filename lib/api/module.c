@@ -21,20 +21,18 @@
 #include "run/object/variable.h"
 #include "start/start.h"
 
-/* The count of error texts when a function returned NULL to this thread for a module or kernel. If the program passes
- * this NULL to another function, the error text of the first failure stays, because it names the reason. */
-static _Thread_local unsigned n_said_null;
-
 static void *no_handle(int error)
 {
-	n_said_null = adsm_n_said();
+	adsm_error_mark_null();
 	errno = -error;
 	return NULL;
 }
 
+/* If the program passes the NULL that a function returned for a module or kernel to another function, the error text
+ * of the first failure stays, because it names the reason. */
 static bool has_said_why_null(const void *handle)
 {
-	return !handle && n_said_null && n_said_null == adsm_n_said();
+	return !handle && adsm_error_is_null_marked();
 }
 
 static int read_file(const char *name, void **ret_image, size_t *ret_size)

@@ -186,6 +186,7 @@ static struct rooms first_rooms;
 
 static char no_memory[] = "no memory for the text of the error";
 static __thread unsigned n_said;
+static __thread bool null_is_marked;
 /* A room, malloc()ed memory (for a long text), no_memory, or NULL before the first failure. */
 static __thread char *last_error;
 static pthread_key_t last_error_key;	/* holds the same pointer, only to free it when its thread ends */
@@ -246,6 +247,7 @@ void adsm_say(const char *format, ...)
 	va_list args;
 
 	n_said++;
+	null_is_marked = false;
 	va_start(args, format);
 	format_text(text, sizeof(text), format, args);
 	va_end(args);
@@ -301,6 +303,16 @@ void adsm_error_back(char *kept)
 unsigned adsm_n_said(void)
 {
 	return n_said;
+}
+
+void adsm_error_mark_null(void)
+{
+	null_is_marked = true;
+}
+
+bool adsm_error_is_null_marked(void)
+{
+	return null_is_marked;
 }
 
 /* A hash of the last error that was logged; 0: none. It is not a text under a mutex, as the child of a fork might find

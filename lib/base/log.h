@@ -53,6 +53,9 @@ void adsm_error_back(char *kept);
 /* The number of sentences that this thread has stored. A caller can compare it to see whether a failed function stored
  * one. */
 unsigned adsm_n_said(void);
+/* A function stored a sentence and returned NULL. The mark stays until this thread stores another sentence. */
+void adsm_error_mark_null(void);
+bool adsm_error_is_null_marked(void);
 
 /* Log the last error, but not again while it is the same; adsm_error_forget() lets it be logged again. */
 void adsm_error_once(void);

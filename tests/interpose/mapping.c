@@ -68,6 +68,8 @@ static void copy_from(unsigned char *p)
 	static unsigned char private[2 * PAGE];
 
 	memcpy(private, p, PAGE + 100);
+	/* Without a reader of the copy, the compiler could leave it out. */
+	__asm__ volatile("" : : "r"(private) : "memory");
 }
 
 /* The access is the program's fault, at the address where it would be in ordinary memory. */

@@ -88,7 +88,7 @@ static bool gives_nothing(const struct adsm_ptx_instruction *yield)
 
 bool adsm_ptx_yield_defines(const struct adsm_ptx_instruction *yield, uint32_t reg)
 {
-	const struct adsm_ptx_operand *to = &yield->operands[0];
+	const struct adsm_ptx_operand *to = yield->operands;
 
 	if (gives_nothing(yield))
 		return false;
@@ -260,7 +260,7 @@ static void take(struct adsm_ptx_writer *writer, const struct adsm_ptx_operand *
 
 void adsm_ptx_write_take(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *yield)
 {
-	const struct adsm_ptx_operand *to = &yield->operands[0];
+	const struct adsm_ptx_operand *to = yield->operands;
 	enum adsm_ptx_type type = ADSM_PTX_u32;
 
 	writer->instruction = yield;
