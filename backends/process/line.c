@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE_NS (UINT64_C(5) * 1000000000)
+#define PATIENCE_NS (UINT64_C(20) * 1000000000)
 
 struct adsm_process_line {
 	_Atomic uint32_t ended;		/* a flag: text is complete */
