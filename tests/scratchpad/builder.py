@@ -78,7 +78,7 @@ def automatic(folder):
     """Functions that say nothing get partitions by what they call; the same program runs with each."""
     text = '#undef ADSM_PARTITION\n#define ADSM_PARTITION(n) __attribute__((noinline))\n#include "overlays.c"\n'
     counts = []
-    for limit in (3072, 6144, 65536):
+    for limit in (2048, 6144, 65536):
         done = adsmcc(folder, text, "--image", "--partition", f"auto:{limit}")
         assert not done.returncode, done.stderr
         partitions = map_of(done.stdout)
