@@ -8,6 +8,18 @@
 /* Programs ask for this one. */
 #define __CUDA_RUNTIME_H__
 
+/* clang 18 and earlier have no __float128 for these devices, but say and let the C library believe that they have. */
+#if defined __x86_64__ && __clang_major__ < 19 && __has_include(<bits/floatn.h>)
+#undef __FLOAT128__
+#undef __SIZEOF_FLOAT128__
+/* The only conditions under which glibc 2.41 and later does without the type. */
+#define __INTEL_LLVM_COMPILER 1
+#define SYCL_LANGUAGE_VERSION 1
+#include <bits/floatn.h>
+#undef __INTEL_LLVM_COMPILER
+#undef SYCL_LANGUAGE_VERSION
+#endif
+
 #include "adsm_math_forward.h"
 #include "adsm_system.h"
 
