@@ -69,12 +69,14 @@ class Library:
             raise gdb.GdbError("adsm-gdb.py is of another version of the library")
 
     def find(self):
-        for start, end, is_code, path in mappings(self.pid):
-            if "/libadsm.so" in path and not is_code:
-                data = self.memory.read(start, end - start)
-                offset = data.find(MAGIC)
-                if offset >= 0:
-                    return start + offset
+        places = [place for place in mappings(self.pid) if "/libadsm.so" in place[3]]
+        for start, end, is_code, _ in places:
+            data = b"" if is_code else self.memory.read(start, end - start)
+            for found in re.finditer(re.escape(MAGIC), data):
+                # The end of a mapping may have a copy whose addresses are not those of this process.
+                names_at, = struct.unpack_from("<Q", data, found.end() + 8)
+                if any(place[0] <= names_at < place[1] for place in places):
+                    return start + found.start()
         raise gdb.GdbError("the program has not loaded libadsm.so")
 
     def field(self, data, name, size=8):
