@@ -33,7 +33,7 @@
 #include "base/module.h"
 #include "base/os.h"
 
-#define ADSM_BACKEND_VERSION 13
+#define ADSM_BACKEND_VERSION 14
 
 /* docs/architecture.md lists what else the core assumes of devices. */
 #define ADSM_MAX_DEVICES 8
@@ -49,6 +49,7 @@ struct adsm_device_event {
 /* The capabilities of a device, as data. They do not change after open(). */
 struct adsm_device_caps {
 	bool given_address;	/* alloc() takes the wanted address: one address on both sides */
+	bool own_addresses;	/* several devices may have memory at the same wanted address: each has its own */
 	bool dictates_address;	/* alloc() returns an address that the CPU's view must take */
 	bool has_address;	/* device memory has addresses */
 	bool signal_safe;	/* alloc(), synchronous copies and event waits may run in the fault handler */

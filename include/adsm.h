@@ -436,7 +436,8 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  * the kernel. Calls on a device run in order. adsmSync() waits for the kernel.
  *
  * If all objects of the call are on one device, the call runs there. Otherwise it runs on the calling thread's device,
- * and the objects of other devices move there first (docs/howto-devices.md).
+ * and the objects of other devices move there first, or are copied if the call only reads them
+ * (docs/howto-devices.md).
  *
  * If the CPU accesses an object that the kernel may write, the access waits until the kernel has ended, and then sees
  * its results. There are two exceptions. With ADSM_TOUCH=error the thread gets SIGBUS. With the protocol batch the

@@ -229,6 +229,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 	base->backend = &adsm_backend_cluster;
 	base->caps = (struct adsm_device_caps) {
 		.given_address = true,
+		.own_addresses = true,
 		.has_address = true,
 		.signal_safe = true,
 		.survives = true,

@@ -43,6 +43,7 @@ static void describe(struct adsm_process_device *process, int index)
 	device->backend = &adsm_backend_cpu;
 	device->caps = (struct adsm_device_caps) {
 		.given_address = true,
+		.own_addresses = true,
 		.has_address = true,
 		.signal_safe = true,
 		.unified = adsm_cpu_options.unified,

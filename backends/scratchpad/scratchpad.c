@@ -79,6 +79,7 @@ static void describe(struct scratchpad_device *device, const struct adsm_scratch
 	base->backend = &adsm_backend_scratchpad;
 	base->caps = (struct adsm_device_caps) {
 		.given_address = true,
+		.own_addresses = true,
 		.has_address = true,
 		.signal_safe = true,
 		.survives = true,

@@ -441,6 +441,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 {
 	uint32_t first = object->blocks.open_first, n = object->blocks.open_end - first;
 
+	object->version += event != ADSM_EVENT_CALL_IN;
 	adsm_note_called(object);
 	adsm_act(object, ADSM_ACT_CALLED, event, 0, adsm_object_last_use(object));
 	if (object->habits.early)
@@ -488,6 +489,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	if (adsm_object_collect(object, &seq) || seq)
 		return -EAGAIN;
 	change = adsm_blocks_plan(&object->blocks, first, n, ADSM_EVENT_CALL_OUT);
+	object->version++;
 	begin(object, &change);
 	adsm_unlock(&object->home->lock);
 	error = adsm_backend_run(object->home, write, arg);

@@ -26,6 +26,7 @@
 struct adsm_copy_request;
 struct adsm_home;
 struct adsm_object;
+struct adsm_replica;
 
 /* A thread that notes the end of one lane's calls, if fault handlers may not ask the backend: run/wait/helpers.c. */
 struct adsm_watcher {
@@ -72,6 +73,8 @@ struct adsm_home {
 	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
 	struct adsm_policies policies;
 	struct adsm_residents residents;
+	struct adsm_replica *replicas;	/* copies of objects of other homes: replica.h; used longest ago first */
+	_Atomic uint64_t replicas_size;
 	struct adsm_sends sends;
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;
@@ -107,6 +110,12 @@ struct adsm_home {
 	_Atomic uint32_t evict_word, copy_word;
 	_Atomic(struct adsm_copy_request *) copy_requests;
 };
+
+static inline void adsm_rate_add(struct adsm_home *home, enum adsm_direction direction, uint64_t bytes, uint64_t ns)
+{
+	atomic_fetch_add_explicit(&home->rates[direction].bytes, bytes, memory_order_relaxed);
+	atomic_fetch_add_explicit(&home->rates[direction].ns, ns, memory_order_relaxed);
+}
 
 extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 extern _Atomic int adsm_n_homes;

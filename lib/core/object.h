@@ -51,6 +51,9 @@ struct adsm_object {
 	struct adsm_memory *memory;	/* NULL: the device has no memory of it now */
 	uint64_t round;			/* the last value of home->residents.round where a call used it */
 	uint64_t generation;		/* a different number for each object in this slot */
+	/* Changes, and is never 0, when the device's bytes may change, except by unnamed calls while the views are
+	 * closed (replica.h). */
+	uint64_t version;
 	uint64_t born_seq;		/* calls up to this number cannot use it */
 	uint64_t use_seq[ADSM_LANES_MAX];	/* in each lane, the last named call that uses it */
 	uint64_t write_seq;		/* the last named call that may write it */

@@ -12,6 +12,7 @@
 #include "core/input.h"
 #include "core/observe.h"
 #include "core/place.h"
+#include "core/replica.h"
 #include "core/view.h"
 
 #define SLOTS_PER_CHUNK ADSM_OBJECT_CHUNK
@@ -131,6 +132,9 @@ bool adsm_objects_give_up(const struct adsm_home *home)
 	while (adsm_place_give_up_oldest(home))
 		any = true;
 	adsm_mutex_unlock(&mutex);
+	for (int i = 0; i < adsm_n_homes; i++)
+		while ((!home || home == &adsm_homes[i]) && adsm_replicas_give_up_oldest(&adsm_homes[i]))
+			any = true;
 	return any;
 }
 
@@ -141,13 +145,13 @@ bool adsm_objects_give_up_oldest(const struct adsm_home *home)
 	adsm_mutex_lock(&mutex);
 	any = adsm_place_give_up_oldest(home);
 	adsm_mutex_unlock(&mutex);
-	return any;
+	return any || adsm_replicas_give_up_oldest(&adsm_homes[home->index]);
 }
 
 uint64_t adsm_objects_memory_free(const struct adsm_home *home)
 {
 	struct adsm_device *device = home->device;
-	uint64_t size = device->backend->memory_free(device) + adsm_kept_size(home);
+	uint64_t size = device->backend->memory_free(device) + adsm_kept_size(home) + adsm_replicas_size(home);
 
 	return size < device->caps.memory_size ? size : device->caps.memory_size;
 }
@@ -318,6 +322,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	adsm_lock(&home->lock);
 	object->freeing = object->assigned = object->lent = object->moving = false;
 	object->generation++;
+	object->version++;
 	object->born_seq = home->last_seq;
 	/* the call that stands for coalesced commands cannot use the object */
 	atomic_store(&home->coalesces, false);

@@ -32,12 +32,12 @@ struct adsm_object *adsm_object_slot(uint32_t i);
 /* In the child of a fork: keep the views closed, like adsm_arena_child(). */
 void adsm_objects_child(void);
 
-/* Bytes of free memory of a device, including kept memory. */
+/* Bytes of free memory of a device, including kept memory and replicas (replica.h). */
 uint64_t adsm_objects_memory_free(const struct adsm_home *home);
-/* Free the memory that is kept for new objects of a home, or of all homes if @home is NULL. True: there was some. No
- * lock held. */
+/* Free the memory that is kept for new objects of a home, or of all homes if @home is NULL, and that of replicas which
+ * no call uses. True: there was some. No lock held. */
 bool adsm_objects_give_up(const struct adsm_home *home);
-/* The same for the oldest of them only. */
+/* The same for the oldest of them only; kept memory first. */
 bool adsm_objects_give_up_oldest(const struct adsm_home *home);
 
 /*

@@ -20,6 +20,7 @@
 #include "core/arena.h"
 #include "core/index.h"
 #include "core/options.h"
+#include "core/replica.h"
 #include "core/view.h"
 
 static uintptr_t place_of(const char *alias)
@@ -305,9 +306,9 @@ int adsm_place_take_new(struct adsm_object *object, uint64_t adopt, enum adsm_pa
 	bool there = adopt || object->home->device->caps.dictates_address;
 	int error;
 
-	/* Out of memory, or of addresses: give up kept memory, and try again. */
+	/* Out of memory, or of addresses: give up kept memory and replicas, and try again. */
 	do
 		error = there ? place_there(object, adopt) : place_here(object, ret_pages);
-	while (error == -ENOMEM && adsm_place_give_up_oldest(NULL));
+	while (error == -ENOMEM && (adsm_place_give_up_oldest(NULL) || adsm_replicas_give_up_oldest(object->home)));
 	return error;
 }

@@ -39,12 +39,8 @@ static int transfer_now(void *arg)
 		return error;
 	ns = adsm_os_now_ns() - start;
 	adsm_spent.moved_ns += ns;
-	if (adsm_n_homes > 1) {
-		struct adsm_rate *rate = &object->home->rates[direction];
-
-		atomic_fetch_add_explicit(&rate->bytes, size, memory_order_relaxed);
-		atomic_fetch_add_explicit(&rate->ns, ns, memory_order_relaxed);
-	}
+	if (adsm_n_homes > 1)
+		adsm_rate_add(object->home, direction, size, ns);
 	adsm_note_transfer(object, direction, offset, size, start, ns);
 	return 0;
 }
@@ -95,6 +91,7 @@ int adsm_run_send(struct adsm_object *object, uint32_t first, uint32_t n)
 	struct adsm_home *home = object->home;
 	int error = 0;
 
+	object->version++;
 	for (uint32_t end; !error && n; n -= end - first, first = end) {
 		bool holed = object->blocks.at[first].flags & ADSM_BLOCK_HOLED;
 		size_t start = (size_t)first << object->blocks.shift;

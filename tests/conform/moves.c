@@ -89,9 +89,10 @@ static void mixed(void)
 	SETTLE();
 	for (size_t i = 0; i < N; i++)
 		CHECK_AT(a[i], i, i < N - 1 ? 13 + 3 * i : 9 + i);
-	CHECK_EQ(info(c).device, 0);
 	CHECK_EQ(info(a).device, 0);
-	CHECK(object_stats(c).moved == 2);
+	/* Calls have only read it. */
+	CHECK_EQ(info(c).device, 1);
+	CHECK_EQ(object_stats(c).moved, 1);
 	/* An object that the CPU never used, and one that no call used. */
 	CHECK_OK(adsmDeviceSet(1));
 	b = alloc(SIZE);
@@ -124,18 +125,254 @@ static void bytes(void)
 	before = stats();
 	/* b was only read, and the host has a now. */
 	CHECK_OK(adsmDeviceSet(1));
-	copy(a, words_on(1, 0));
+	CALL("add", N, adsmPtr(b), adsmPtr(words_on(1, 0)), adsmPtr(a), adsmVal((unsigned)N));
 	SYNC();
 	CHECK_EQ(stats().moved_bytes, 0);
 	CHECK_EQ(object_stats(a).moved, 1);
-	CHECK_EQ(object_stats(a).h2d_bytes, SIZE);
+	CHECK_EQ(object_stats(a).h2d_bytes, 0);
 	/* Now only the device has a. */
 	increment(a);
 	if (!batch()) {
 		CHECK_OK(adsmDeviceSet(0));
-		copy(a, b);
+		CALL("add", N, adsmPtr(b), adsmPtr(b), adsmPtr(a), adsmVal((unsigned)N));
 		CHECK_EQ(stats().moved_bytes - before.moved_bytes, SIZE);
 	}
+}
+
+/* ---- copies of objects that calls only read */
+
+/* Run c = a + b on a device, where c is. Returns the bytes that have moved for a. */
+static uint64_t add_on(int device, const unsigned *a, const unsigned *b, unsigned *c)
+{
+	const adsmStats before = object_stats(a);
+
+	CHECK_OK(adsmDeviceSet(device));
+	CALL("add", N, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal((unsigned)N));
+	CHECK_EQ(info(c).device, device);
+	return object_stats(a).h2d_bytes + object_stats(a).d2h_bytes - before.h2d_bytes - before.d2h_bytes;
+}
+
+static void expect_sum(const unsigned *p, unsigned first)
+{
+	SETTLE();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(p[i], i, first + 2 * i);
+}
+
+/* What calls only read stays where it is; other devices have copies of it. */
+static void copied(void)
+{
+	unsigned *a, *b, *c[8];
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(0, 5);
+	for (int d = 0; d < n_devices; d++)
+		c[d] = words_on(d, 0);
+	/* The home has them, too. */
+	add_on(0, a, b, c[0]);
+	for (int d = 1; d < n_devices; d++) {
+		const uint64_t moved = add_on(d, a, b, c[d]);
+
+		CHECK(batch() || moved == SIZE);
+		expect_sum(c[d], 6);
+	}
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(info(b).device, 0);
+	CHECK_EQ(stats().moved, 0);
+	if (batch())
+		return;
+	/* Again: nothing moves, also while calls read them at home. */
+	for (int turn = 0; turn < 3; turn++)
+		for (int d = 0; d < n_devices; d++)
+			CHECK_EQ(add_on(d, a, b, c[d]), 0);
+	/* The CPU writes a word: the home gets it, and each device a new copy. */
+	a[N - 1] += 2;
+	for (int d = n_devices; d-- > 1; ) {
+		CHECK(add_on(d, a, b, c[d]) >= SIZE);
+		CHECK_EQ(add_on(d, a, b, c[d]), 0);
+		CHECK_EQ(c[d][N - 1], 6 + 2 * (N - 1) + 2);
+	}
+	a[N - 1] -= 2;
+	/* A call of the home writes it. */
+	increment(a);
+	for (int d = 1; d < n_devices; d++) {
+		/* Once to the host, and to each device. */
+		CHECK_EQ(add_on(d, a, b, c[d]), d == 1 ? 2 * SIZE : SIZE);
+		CHECK_EQ(add_on(d, a, b, c[d]), 0);
+		expect_sum(c[d], 7);
+	}
+	/* Once more, when nothing is to be sent before. */
+	increment(a);
+	SYNC();
+	for (int d = 1; d < n_devices; d++) {
+		CHECK_EQ(add_on(d, a, b, c[d]), d == 1 ? 2 * SIZE : SIZE);
+		expect_sum(c[d], 8);
+	}
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(stats().moved, 0);
+}
+
+/* All ways to write an object. */
+static void copied_written(void)
+{
+	unsigned *a, *b, *c, first = 1;
+	const int last = 10;
+
+	start();
+	a = words_on(0, first);
+	b = words_on(0, 0);
+	c = words_on(1, 0);
+	increment(b);
+	for (int how = 0; how < last; how++) {
+		/* The home has both, and the copies are current. */
+		CHECK_OK(adsmDeviceSet(0));
+		CALL("copy", N, adsmPtr(a), adsmPtr(b), adsmVal((unsigned)N));
+		add_on(1, a, a, c);
+		SYNC();
+		switch (how % 5) {
+		case 0:
+			first++;
+			for (size_t i = 0; i < N; i++)
+				a[i] = first + (unsigned)i;
+			break;
+		case 1:		/* on the device */
+			for (size_t i = 0; i < N; i++)
+				b[i] = first + 3 + (unsigned)i;
+			CALL("copy", N, adsmPtr(b), adsmPtr(b), adsmVal((unsigned)N));
+			SYNC();
+			CHECK_OK(adsmMemcpy(a, b, SIZE));
+			first += 3;
+			break;
+		case 2:		/* an unnamed call */
+			CALL("increment_any", N, adsmPtr(a), adsmVal((unsigned)N));
+			first++;
+			break;
+		case 3: {	/* a system call */
+			int fds[2];
+			const unsigned word = first + 7;
+
+			CHECK_OK(pipe(fds));
+			CHECK_EQ(write(fds[1], &word, 4), 4);
+			CHECK_EQ(read(fds[0], a, 4), 4);
+			CHECK_EQ(a[0], word);
+			CHECK_OK(adsmMemcpy(a, &first, 4));
+			close(fds[0]);
+			close(fds[1]);
+			break;
+		}
+		default:	/* on the other device, where it moves */
+			CHECK_OK(adsmDeviceSet(1));
+			CALL("increment", N, adsmPtr(a), adsmVal((unsigned)N), adsmUse(c, ADSM_ACCESS_IN));
+			CHECK_EQ(info(a).device, 1);
+			CHECK_OK(adsmDeviceSet(0));
+			CALL("increment", N, adsmPtr(a), adsmVal((unsigned)N), adsmUse(b, ADSM_ACCESS_IN));
+			CHECK_EQ(info(a).device, 0);
+			first += 2;
+		}
+		add_on(1, a, a, c);
+		expect_sum(c, 2 * first);
+		SYNC();
+		expect(a, first);
+	}
+}
+
+/* Copies end with their objects, and new objects have the addresses and the memory. */
+static void copied_freed(void)
+{
+	const uint64_t room = SIZE * 4;
+	unsigned *a, *b, *c;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(0, 5);
+	c = words_on(1, 0);
+	increment(a);
+	increment(b);
+	for (unsigned turn = 0; turn < 5; turn++) {
+		const uintptr_t was = (uintptr_t)a;
+
+		CALL("late_increment", 256, adsmVal(SPIN / 20), adsmPtr(c), adsmVal(0u));
+		add_on(1, a, b, c);
+		CHECK_OK(adsmFree(a));
+		a = words_on((int)(turn % 2), turn);
+		CHECK(is_process("cpu") ? (uintptr_t)a == was : true);
+		increment(a);
+		add_on(1, a, b, c);
+		expect_sum(c, turn + 7);
+		SYNC();
+	}
+	CHECK_OK(adsmFree(a));
+	CHECK_OK(adsmFree(b));
+	CHECK_OK(adsmFree(c));
+	SYNC();
+	unload();
+	/* A device with room for four objects. */
+	CHECK_OK(adsmShutdown());
+	set("cpu_memory_size", "804K");
+	set("opencl_memory_size", "804K");
+	start();
+	if (device_props().memory_size > room + SIZE)
+		skip("the size of the device's memory cannot be limited");
+	for (unsigned turn = 0; turn < 2; turn++) {
+		unsigned *p[6];
+
+		c = words_on(1, 0);
+		for (unsigned i = 0; i < 6; i++) {
+			p[i] = words_on(i < 3 ? 0 : 2 % n_devices, i);
+			increment(p[i]);
+			add_on(1, p[i], p[i], c);
+			expect_sum(c, 2 * i + 2);
+			CHECK_EQ(info(p[i]).device, i < 3 ? 0 : 2 % n_devices);
+		}
+		/* Other memory needs the room of the copies, and so do calls. */
+		b = adsmDeviceAlloc(SIZE * 2);
+		CHECK(b);
+		CHECK_OK(adsmDeviceFree(b));
+		for (unsigned i = 0; i < 3; i++) {
+			b = words_on(1, 0);
+			increment(b);
+			add_on(1, p[i], b, c);
+			expect_sum(c, i + 2);
+			CHECK_OK(adsmFree(b));
+		}
+		SYNC();
+		for (unsigned i = 0; i < 6; i++) {
+			expect(p[i], i + 1);
+			CHECK_OK(adsmFree(p[i]));
+		}
+		CHECK_OK(adsmFree(c));
+	}
+}
+
+/* A copy is made after the call that writes the object, and does not wait for calls that read it; it stays as it was
+ * until the calls that read it have ended. */
+static void copied_running(void)
+{
+	unsigned *a, *b, *c, *d;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(0, 0);
+	c = words_on(1, 0);
+	d = words_on(1, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		CHECK_OK(adsmDeviceSet(0));
+		CALL("late_increment", N, adsmVal(SPIN / 4), adsmPtr(a), adsmVal((unsigned)N));
+		CALL("late_copy", N, adsmVal(SPIN / 4), adsmPtr(a), adsmPtr(b), adsmVal((unsigned)N));
+		CHECK_OK(adsmDeviceSet(1));
+		CALL("late_copy", N, adsmVal(SPIN / 4), adsmPtr(a), adsmPtr(c), adsmVal((unsigned)N));
+		/* The home writes it while the other device still reads its copy. */
+		increment(a);
+		/* A new copy, for a call after that one. */
+		CALL("late_copy", N, adsmVal(SPIN / 4), adsmPtr(a), adsmPtr(d), adsmVal((unsigned)N));
+		SYNC();
+		expect(b, 2 + 2 * i);
+		expect(c, 2 + 2 * i);
+		expect(d, 3 + 2 * i);
+		expect(a, 3 + 2 * i);
+	}
+	CHECK_EQ(info(a).device, 0);
 }
 
 /* Why an object cannot move. Nothing moves then. */
@@ -521,6 +758,10 @@ static void any(void)
 static const struct conform_case cases[] = {
 	CASE("move-mixed", mixed),
 	CASE("move-bytes", bytes),
+	CASE("move-copied", copied),
+	CASE("move-copied-written", copied_written),
+	CASE("move-copied-freed", copied_freed),
+	CASE("move-copied-running", copied_running),
 	CASE("move-refused", refused),
 	CASE("move-resident", resident),
 	CASE("move-running", running),

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/writes.h"
 #include "core/index.h"
+#include "core/replica.h"
 #include "run/object/variable.h"
 
 /* Initialize only the members that are used. */
@@ -19,7 +20,7 @@ static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home
 	bound->home = home;
 	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = bound->n_onces = 0;
 	bound->sets = 0;
-	bound->known = false;
+	bound->replicas = bound->known = false;
 	bound->max = ADSM_ARGS_FEW;
 	bound->args = bound->few_args;
 	bound->pointers = bound->few_pointers;
@@ -172,6 +173,22 @@ static int elsewhere(const struct adsm_bound *bound, const struct adsm_named_poi
 			  pointer->what, bound->kernel->info->name, pointer->p, bound->home->index) : -EXDEV;
 }
 
+/* Let a pointer to an object of another home be one to the replica here, if the call has one. */
+static bool use_replica(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
+{
+	const uintptr_t p = (uintptr_t)pointer->p;
+	const struct adsm_replica *replica = bound->replicas ? adsm_replica_at(bound->home, p) : NULL;
+
+	if (!replica && bound->replicas && pointer->raw && !adsm_index_find(p))
+		replica = adsm_replica_at(bound->home, p - 1);
+	if (replica && pointer->arg) {
+		pointer->arg->memory = replica->memory;
+		pointer->arg->offset = p - replica->start;
+		pointer->arg->access = ADSM_ACCESS_IN;
+	}
+	return replica;
+}
+
 static int resolve(struct adsm_bound *bound)
 {
 	for (size_t i = 0; i < bound->n_pointers; i++) {
@@ -180,6 +197,8 @@ static int resolve(struct adsm_bound *bound)
 		size_t offset;
 		int error;
 
+		if (use_replica(bound, pointer))
+			continue;
 		if (object && !adsm_object_is_at(object, bound->home))
 			return elsewhere(bound, pointer);
 		object = find_object(bound, pointer);

@@ -49,6 +49,7 @@ struct adsm_bound {
 	const struct adsm_launch *launch;	/* its grid and block; NULL: not known yet */
 	struct adsm_home *home;		/* NULL until an argument names an object */
 	bool named;
+	bool replicas;			/* it may use the wanted replicas of its home (core/replica.h) */
 	bool known;			/* the call uses only what it names; also true
 					   with ADSM_PAPER=1, where named is false */
 	size_t n_args, n_pointers, n_uses;
@@ -91,7 +92,7 @@ void adsm_bind_onces(struct adsm_bound *bound);
  */
 void adsm_bind_onces_end(struct adsm_bound *bound, bool has_begun);
 /* Find the objects of the pointers. Lock held: the result is valid until the lock is given back. -EXDEV, without a
- * sentence: an object has another home. */
+ * sentence: an object has another home, and no replica is wanted here. */
 int adsm_bind_objects(struct adsm_bound *bound);
 
 /*

@@ -8,6 +8,7 @@
 #include "core/block.h"
 #include "core/observe.h"
 #include "core/options.h"
+#include "core/replica.h"
 #include "list.h"
 #include "run/wait/caller.h"
 #include "run/call/choice.h"
@@ -242,6 +243,8 @@ static void note_call(struct call *call, struct adsm_device_event event, bool co
 	if (adsm_runs_alone(&call->bound))
 		pending->alone_seq = seq;
 	adsm_release_take(&call->bound, call->lane, seq);
+	if (call->bound.replicas)
+		adsm_replicas_use(home, call->lane, seq);
 	if (coalesces)
 		adsm_coalesced_begin(home, call->queue, seq);
 	/* adsmSync() of this thread does not wait for the program's own commands. */
@@ -474,7 +477,7 @@ static int choose(const struct launched *launched, struct adsm_home **ret_home)
 	return error;
 }
 
-/* Make a call on @home, where all of its objects move. */
+/* Make a call on @home, where all of its objects move, or are copied. */
 static int call_moving(struct adsm_home *home, const struct launched *launched)
 {
 	int error;
@@ -483,7 +486,7 @@ static int call_moving(struct adsm_home *home, const struct launched *launched)
 	do
 		error = call_on(home, launched);
 	while (error == -EXDEV);	/* an object was freed meanwhile, and another one is at its address */
-	adsm_moves_end();
+	adsm_moves_end(home);
 	return error;
 }
 

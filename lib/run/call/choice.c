@@ -5,6 +5,7 @@
 #include "core/block.h"
 #include "run/wait/enter.h"
 #include "run/call/moves.h"
+#include "run/call/replicate.h"
 #include "run/wait/pending.h"
 #include "run/wait/wait.h"
 
@@ -18,6 +19,8 @@ struct need {
 	uint64_t sent_here, sent_there;	/* bytes to the device, if the call runs at its home; elsewhere */
 	bool used;			/* a call uses it: it leaves its home after that */
 	bool stays;			/* it cannot move */
+	bool reads;			/* the call only reads it: it is copied, and need not leave its home */
+	unsigned copies;		/* the homes that have its bytes in a copy, by bits */
 };
 
 /* ---- what is known of a device */
@@ -64,11 +67,12 @@ static uint64_t bytes_of(const struct adsm_object *object, uint64_t n)
 	return size < object->size ? size : object->size;
 }
 
-static struct need need_of(const struct adsm_object *object, unsigned access)
+static struct need need_of(const struct adsm_bound *bound, const struct adsm_object *object, unsigned access)
 {
 	const struct adsm_blocks *blocks = &object->blocks;
-	struct need need = { .home = object->home, .used = adsm_object_user(object) };
+	struct need need = { .home = object->home, .reads = adsm_moves_only_reads(bound, object) };
 
+	need.used = need.reads ? adsm_object_writer(object) : adsm_object_user(object);
 	need.stays = adsm_moves_why_not(object, object->home);
 	if (object->device_only)
 		return need;
@@ -78,6 +82,16 @@ static struct need need_of(const struct adsm_object *object, unsigned access)
 		need.sent_there = object->memory ? object->size : need.sent_here;
 	}
 	return need;
+}
+
+/* The homes that have a copy with the object's bytes. */
+static unsigned copies_of(struct adsm_object *object)
+{
+	unsigned copies = 0;
+
+	for (int i = 0; i < adsm_n_homes; i++)
+		copies |= (unsigned)adsm_replicate_has(&adsm_homes[i], object) << i;
+	return copies;
 }
 
 /* Find out what the pointers cost. The module's variables, which come last, are on each device. */
@@ -99,8 +113,10 @@ static size_t get_needs(const struct adsm_bound *bound, struct need *ret_needs)
 		object = adsm_object_enter(pointer->p, &old);
 		if (!object)
 			continue;
-		ret_needs[n++] = need_of(object, pointer->access);
-		adsm_home_unlock(object->home, &old);
+		ret_needs[n] = need_of(bound, object, pointer->access);
+		adsm_home_unlock(ret_needs[n].home, &old);
+		ret_needs[n].copies = ret_needs[n].reads ? copies_of(object) : 0;
+		n++;
 	}
 	return n;
 }
@@ -115,6 +131,8 @@ static uint64_t begins_ns(struct adsm_home *home, const struct need *needs, size
 	for (size_t i = 0; i < n; i++) {
 		const struct need *need = &needs[i];
 
+		if (need->copies >> home->index & 1)
+			continue;
 		if (need->home == home) {
 			ns += transfer_ns(home, ADSM_TO_DEVICE, need->sent_here);
 			continue;

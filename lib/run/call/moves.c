@@ -7,10 +7,13 @@
 #include "base/log.h"
 #include "core/block.h"
 #include "core/observe.h"
+#include "core/replica.h"
 #include "core/resident.h"
 #include "run/wait/enter.h"
 #include "run/wait/helpers.h"
+#include "run/call/replicate.h"
 #include "run/call/residency.h"
+#include "run/object/replica_end.h"
 #include "run/wait/wait.h"
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_MOVES);
@@ -20,8 +23,9 @@ void adsm_moves_begin(void)
 	adsm_mutex_lock(&mutex);
 }
 
-void adsm_moves_end(void)
+void adsm_moves_end(struct adsm_home *home)
 {
+	adsm_replicas_unwant(home);
 	adsm_mutex_unlock(&mutex);
 }
 
@@ -116,7 +120,7 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	       object->generation == generation) {
 		result = check(bound, pointer, object);
 		if (!result)
-			result = adsm_residency_step(object, &fetched, &old);
+			result = adsm_residency_step(object, adsm_object_user(object), &fetched, &old);
 		if (result == 1 && object->memory) {
 			adsm_object_displace(object);
 		} else if (result == 1) {
@@ -132,7 +136,43 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	return result < 0 ? result : 0;
 }
 
-/* ---- */
+/* ---- all objects of a call */
+
+bool adsm_moves_only_reads(const struct adsm_bound *bound, const struct adsm_object *object)
+{
+	bool reads = bound->named;
+
+	for (size_t i = 0; i < bound->n_pointers && reads; i++) {
+		const struct adsm_named_pointer *pointer = &bound->pointers[i];
+
+		reads = pointer->access == ADSM_ACCESS_IN ||
+			(uintptr_t)pointer->p - object->start >= object->span + pointer->raw;
+	}
+	return reads;
+}
+
+/* Move the object of a pointer, if it is elsewhere; or copy it, if the call only reads it. */
+static int gather(struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = find(bound, pointer, &old);
+	struct adsm_home *from = object ? object->home : NULL;
+	uint64_t generation = object ? object->generation : 0;
+	bool copies;
+	int result;
+
+	if (!object)
+		return 0;
+	copies = adsm_moves_only_reads(bound, object) && adsm_replicate_can(object, bound->home);
+	adsm_home_unlock(from, &old);
+	result = copies ? adsm_replicate(object, generation, from, bound->home) : 1;
+	if (result <= 0) {
+		bound->replicas |= !result;
+		return result;
+	}
+	result = adsm_replicas_end(object, true);
+	return result ? result : move(bound, pointer, object, from, generation);
+}
 
 /* Can all objects move that have to? */
 static int check_all(const struct adsm_bound *bound)
@@ -151,7 +191,7 @@ static int check_all(const struct adsm_bound *bound)
 	return error;
 }
 
-int adsm_moves_gather(const struct adsm_bound *bound, const void *where)
+int adsm_moves_gather(struct adsm_bound *bound, const void *where)
 {
 	struct adsm_home *to = bound->home;
 	int error = to->device->backend->status(to->device);
@@ -160,18 +200,9 @@ int adsm_moves_gather(const struct adsm_bound *bound, const void *where)
 		error = check_all(bound);
 	if (!error && adsm_evictor_start(to))
 		error = adsm_fail(-ENOMEM, "cannot start a thread for early transfers (ulimit -u, ulimit -v)");
-	for (size_t i = 0; !error && i < bound->n_pointers; i++) {
-		struct adsm_sigset old;
-		struct adsm_object *object = find(bound, &bound->pointers[i], &old);
-		struct adsm_home *from = object ? object->home : NULL;
-		uint64_t generation = object ? object->generation : 0;
-
-		if (!object)
-			continue;
-		adsm_home_unlock(from, &old);
-		adsm_because(ADSM_WHY_MOVE, where, bound->kernel->info->name);
-		error = move(bound, &bound->pointers[i], object, from, generation);
-		adsm_because(ADSM_WHY_OTHER, NULL, "");
-	}
+	adsm_because(ADSM_WHY_MOVE, where, bound->kernel->info->name);
+	for (size_t i = 0; !error && i < bound->n_pointers; i++)
+		error = gather(bound, &bound->pointers[i]);
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return error;
 }

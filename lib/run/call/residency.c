@@ -9,6 +9,7 @@
 #include "core/block.h"
 #include "core/objects.h"
 #include "core/observe.h"
+#include "core/replica.h"
 #include "core/resident.h"
 #include "run/wait/wait.h"
 
@@ -173,10 +174,9 @@ static int take_pages(struct adsm_object *object)
 	return error ? error : 1;
 }
 
-int adsm_residency_step(struct adsm_object *object, size_t *fetched, struct adsm_sigset *old)
+int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t *fetched, struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
-	uint64_t seq = adsm_object_user(object);
 	uint32_t b = 0, n;
 	int error;
 
@@ -227,13 +227,27 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 		return adsm_fail(-ENOMEM, "kernel '%s': %s has no memory left for the objects of the call",
 				 name_of(bound), home->device->name);
 	while (!result && may_leave(object, home))
-		result = adsm_residency_step(object, &fetched, old);
+		result = adsm_residency_step(object, adsm_object_user(object), &fetched, old);
 	adsm_count(&object->counters, displaced_bytes, fetched);
 	if (result == 1) {
 		adsm_count(&object->counters, displaced, 1);
 		adsm_object_displace(object);
 	}
 	return result < 0 ? result : 0;
+}
+
+/* Wait for a call that uses a replica, which then need not stay. Returns 1, 0 if there is none, or a negative errno. */
+static int wait_for_replica(struct adsm_home *home, struct adsm_sigset *old)
+{
+	const uint64_t seq = adsm_replicas_user(home);
+	int error;
+
+	if (!seq)
+		return 0;
+	adsm_home_unlock(home, old);
+	error = adsm_wait_call(home, seq);
+	adsm_home_lock(home, old);
+	return error ? error : 1;
 }
 
 /* Get memory for one object of the call. */
@@ -253,6 +267,11 @@ static int place(const struct adsm_bound *bound, struct adsm_object *object, str
 				return error;
 		}
 		/* The device is full, or its free memory is in pieces. */
+		error = wait_for_replica(bound->home, old);
+		if (error) {
+			error = error < 0 ? error : 0;
+			continue;
+		}
 		if (adsm_observes(~0u))
 			adsm_set_cause(ADSM_WHY_ROOM, (void *)cause.where, cause.name);
 		error = displace_oldest(bound, old);

@@ -25,11 +25,12 @@ int adsm_bind_resident(struct adsm_bound *bound, struct adsm_sigset *old);
 
 /*
  * One step of moving an object to the host. The caller has the home's call mutex and lock. The lock may be given back;
- * @old: the signal mask from taking it. *@fetched grows by the bytes that were fetched.
+ * @old: the signal mask from taking it. @seq: a call that the step has to wait for; 0: none. *@fetched grows by the
+ * bytes that were fetched.
  *
- * Returns 0 if the caller must look again, because the lock was given back; 1 if the host has all bytes, and no call or
- * transfer uses the object; or:
+ * Returns 0 if the caller must look again, because the lock was given back; 1 if the host has all bytes, no transfer
+ * uses the object, and @seq is 0; or:
  *   -ENOMEM        the host has no memory for the object
  *   -EIO, -ENODEV  the object could not be fetched
  */
-int adsm_residency_step(struct adsm_object *object, size_t *fetched, struct adsm_sigset *old);
+int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t *fetched, struct adsm_sigset *old);

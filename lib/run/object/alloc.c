@@ -14,6 +14,7 @@
 #include "run/copy/explicit.h"
 #include "run/wait/helpers.h"
 #include "run/object/kernel.h"
+#include "run/object/replica_end.h"
 #include "run/wait/wait.h"
 
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
@@ -88,6 +89,8 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 		error = adsm_wait_copies(home);
 	else
 		adsm_kernel_assign(NULL, (uintptr_t)p, 0);
+	if (!error && adsm_n_homes > 1)
+		error = adsm_replicas_end(object, false);
 	adsm_home_lock(home, &old);
 	while (!error) {
 		uint64_t seq = wait ? adsm_object_user(object) : 0;

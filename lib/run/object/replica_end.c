@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* replica_end.c - see replica_end.h. */
+#include "run/object/replica_end.h"
+
+#include "core/replica.h"
+#include "run/wait/wait.h"
+
+static int end_on(struct adsm_home *home, const struct adsm_object *object, bool mine)
+{
+	struct adsm_replica *replica;
+	struct adsm_sigset old;
+	int error = 0;
+
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	while (!error && home->replicas && (replica = adsm_replica_find(home, object))) {
+		const uint64_t seq = adsm_replica_user(home, replica);
+
+		if (replica->wanted && !mine) {
+			adsm_home_wait(home);
+		} else if (seq) {
+			adsm_home_unlock(home, &old);
+			error = adsm_wait_call(home, seq);
+			adsm_home_lock(home, &old);
+		} else {
+			adsm_replica_end(home, replica);
+		}
+	}
+	adsm_home_unlock(home, &old);
+	return error;
+}
+
+int adsm_replicas_end(const struct adsm_object *object, bool mine)
+{
+	int error = 0;
+
+	for (int i = 0; i < adsm_n_homes && !error; i++)
+		error = end_on(&adsm_homes[i], object, mine);
+	return error;
+}
