@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - adsm-tasks: programs of workers that talk to each other, each held against a sequential one. */
 #include "program.h"
+#include "table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +26,7 @@ static const char help[] =
 	"  --size NAME       small, medium or paper (default: small)\n"
 	"  --no-verify       do not run the sequential program\n"
 	"  --counts          also print the expected numbers of locks and barriers, from each program's formula\n"
+	"  --table N         also print Table 5 or 6 of the paper on COMIC++: the counts of this run, and the paper's\n"
 	"  --list, --help\n";
 
 int pt_call(struct pt_run *run, const char *task, const adsmArg *args, size_t n)
@@ -81,13 +83,54 @@ static void list(void)
 		ps_list(programs[i]->name, programs[i]->what, programs[i]->units, programs[i]->sizes);
 }
 
+/* Take "--table N" out of the arguments: returns N; 0 if it is not there. */
+static int take_table(int *argc, char **argv)
+{
+	int table = 0;
+
+	for (int i = 1; i + 1 < *argc; i++) {
+		if (strcmp(argv[i], "--table"))
+			continue;
+		table = atoi(argv[i + 1]);
+		if (table != 5 && table != 6)
+			ps_die("--table %s: the tables with counts are 5 and 6", argv[i + 1]);
+		/* With the NULL behind the arguments. */
+		memmove(argv + i, argv + i + 2, (size_t)(*argc - i - 1) * sizeof(*argv));
+		*argc -= 2;
+		i--;
+	}
+	return table;
+}
+
+static int run_programs(int argc, char **argv, int i, const char *size, struct pt_run run, bool counts)
+{
+	int wrong = 0;
+
+	for (; i < argc; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < N_PROGRAMS; k++) {
+			if (strcmp(argv[i], programs[k]->name) && strcmp(argv[i], "all"))
+				continue;
+			found = true;
+			wrong |= run_program(programs[k], size, run, counts);
+		}
+		if (!found)
+			ps_die("unknown program '%s' (--list lists all programs)", argv[i]);
+	}
+	return wrong;
+}
+
 int main(int argc, char **argv)
 {
 	struct pt_run run = { .workers = 6, .verify = true };
 	const char *size = "small";
-	bool counts = false, found = false;
-	int wrong = 0, i = 1;
+	const int table = take_table(&argc, argv);
+	bool counts = false;
+	int i = 1;
 
+	if (table)
+		return pt_table(table, argv);
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--help")) {
 			fputs(help, stdout);
@@ -111,15 +154,5 @@ int main(int argc, char **argv)
 	if (i == argc)
 		ps_die("no program is given (--list lists all programs)");
 	ask_for_cores(run.workers);
-	for (; i < argc; i++, found = false) {
-		for (size_t k = 0; k < N_PROGRAMS; k++) {
-			if (strcmp(argv[i], programs[k]->name) && strcmp(argv[i], "all"))
-				continue;
-			found = true;
-			wrong |= run_program(programs[k], size, run, counts);
-		}
-		if (!found)
-			ps_die("unknown program '%s' (--list lists all programs)", argv[i]);
-	}
-	return wrong;
+	return run_programs(argc, argv, i, size, run, counts);
 }
