@@ -3,15 +3,13 @@
 with six workers each, in virtual time (ADSM_TASK_VIRTUAL): OUT/workers.csv, drawn as the paper's Figure 12 in
 OUT/workers.svg, and a table. The speed-up is that over one worker; the ideal one goes on as from one worker to six on
 one node."""
-import csv
-import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from virtual import draw, measure, write_csv
+
 BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
 SIZE = sys.argv[3] if len(sys.argv) > 3 else "medium"
 NODES = [int(number) for number in sys.argv[4:]] or [2, 4, 8, 16]
@@ -22,23 +20,9 @@ COSTS = os.environ.get("COSTS", "").split() or ["cell", "modern"]
 REPEAT = int(os.environ.get("REPEAT", "3"))
 
 
-def measure(program, costs, nodes, workers):
-    """Milliseconds, of one run."""
-    report = os.path.join(OUT, "workers.json")
-    environment = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODE="scratchpad", ADSM_TASK_VIRTUAL=costs,
-                       ADSM_CLUSTER_NODES=str(nodes), ADSM_STATS="json:" + report)
-    run = subprocess.run([os.path.join(BUILD, "parboil/tasks/adsm-tasks"), "--size", SIZE, "--workers", str(workers),
-                          program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if run.returncode:
-        sys.exit(f"{program}, {nodes} nodes: status {run.returncode}: {run.stdout}")
-    with open(report, encoding="utf-8") as file:
-        kernels = json.load(file)["kernels"]
-    os.unlink(report)
-    return sum(kernel["counters"]["virtual_ns"] for kernel in kernels) / 1e6
-
-
 def row(program, costs, nodes, workers, one, six):
-    ms = statistics.median(measure(program, costs, nodes, workers) for _ in range(REPEAT))
+    ms = statistics.median(measure(BUILD, OUT, ["--size", SIZE, "--workers", str(workers), program], costs, nodes)
+                           for _ in range(REPEAT))
     # COMIC++, section 6.4, all of each program being parallel.
     ideal = six / 6 * workers + 1 - six / 6 if six else 1
     return {"program": program, "costs": costs, "nodes": nodes, "workers": workers, "ms": ms,
@@ -57,16 +41,6 @@ def rows():
                 yield row(program, costs, nodes, nodes * EACH, one, six["speedup"])
 
 
-def draw():
-    caption = (f"adsm-tasks, size {SIZE}, pages of 16 KiB, medians of {REPEAT}; {time.strftime('%Y-%m-%d')}\n"
-               "Processor time measured, all else by a model (docs/tasks-virtual.md)")
-    try:
-        subprocess.run(["gnuplot", "-d", "-c", os.path.join(HERE, "workers.gp"), os.path.join(OUT, "workers.csv"),
-                        os.path.join(OUT, "workers.svg"), caption, " ".join(PROGRAMS)], check=True)
-    except FileNotFoundError:
-        print("there is no gnuplot (Debian package gnuplot-nox), so nothing was drawn", file=sys.stderr)
-
-
 def print_table(all_rows):
     for costs in COSTS:
         print(f"\n| {costs} | one worker, ms | 6 | " + " | ".join(f"{n * EACH}" for n in NODES) + " |")
@@ -80,12 +54,10 @@ def print_table(all_rows):
 def main():
     os.makedirs(OUT, exist_ok=True)
     all_rows = list(rows())
-    with open(os.path.join(OUT, "workers.csv"), "w", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, all_rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: round(value, 4) if isinstance(value, float) else value for key, value in line.items()}
-                         for line in all_rows)
-    draw()
+    write_csv(os.path.join(OUT, "workers.csv"), all_rows)
+    draw("workers.gp", os.path.join(OUT, "workers.csv"),
+         f"adsm-tasks, size {SIZE}, pages of 16 KiB, medians of {REPEAT}; {time.strftime('%Y-%m-%d')}\n"
+         "Processor time measured, all else by a model (docs/tasks-virtual.md)", " ".join(PROGRAMS))
     print_table(all_rows)
     if any(line["speedup"] <= 0 or line["ms"] <= 0 for line in all_rows):
         sys.exit("a time is none")

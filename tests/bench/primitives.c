@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * primitives.c - the costs in Table 4 of the paper on COMIC++, as measured here, by a job of two nodes: primitives
+ * ROUNDS. Node 0 prints lines of what, bytes, and nanoseconds of each, medians of the rounds:
+ * - word: a word that one thread writes and another, which waits for it, answers. The paper: a mailbox
+ * - copy: bytes that one memory gets from another. The paper: a DMA transfer
+ * - message: bytes from node to node, as the nodes of a cluster send them. The paper: GASNet
+ */
+#include "base/os.h"
+#include "cluster/node/net/comm.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BATCH 64			/* operations that are timed together */
+#define MOST 16384
+
+static _Atomic uint32_t word;		/* futex: odd for the answering thread */
+static long n_rounds;
+static double *rounds;
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void say(const char *what, size_t size)
+{
+	qsort(rounds, (size_t)n_rounds, sizeof(*rounds), compare);
+	printf("%s %zu %.1f\n", what, size, rounds[n_rounds / 2]);
+	fflush(stdout);
+}
+
+/* ---- in one node */
+
+static void await_change(uint32_t from)
+{
+	while (atomic_load(&word) == from)
+		adsm_os_wait(&word, from, 0, false);
+}
+
+static void *answer_words(void *arg)
+{
+	for (uint32_t i = 0; i < BATCH * (uint32_t)n_rounds; i++) {
+		await_change(2 * i);
+		atomic_store(&word, 2 * i + 2);
+		adsm_os_wake(&word, 1, false);
+	}
+	return NULL;
+}
+
+static void measure_words(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, answer_words, NULL))
+		exit(1);
+	for (long round = 0; round < n_rounds; round++) {
+		const uint64_t began = adsm_os_now_ns();
+
+		for (uint32_t i = (uint32_t)round * BATCH; i < (uint32_t)(round + 1) * BATCH; i++) {
+			atomic_store(&word, 2 * i + 1);
+			adsm_os_wake(&word, 1, false);
+			await_change(2 * i + 1);
+		}
+		/* There and back. */
+		rounds[round] = (double)(adsm_os_now_ns() - began) / BATCH / 2;
+	}
+	pthread_join(thread, NULL);
+	say("word", 4);
+}
+
+static void measure_copies(uint8_t *bytes, size_t size)
+{
+	/* As pages of a node: more than caches near the processor have room for. */
+	uint8_t *pages = calloc(BATCH, MOST);
+
+	for (long round = 0; pages && round < n_rounds; round++) {
+		const uint64_t began = adsm_os_now_ns();
+
+		for (size_t i = 0; i < BATCH; i++) {
+			memcpy(bytes, pages + i * MOST, size);
+			__asm__ volatile("" : : "r"(bytes) : "memory");
+		}
+		rounds[round] = (double)(adsm_os_now_ns() - began) / BATCH;
+	}
+	free(pages);
+	say("copy", size);
+}
+
+/* ---- between two */
+
+/* The next message. */
+static void receive(uint8_t *bytes)
+{
+	struct adsm_letter letter;
+
+	while (!adsm_comm_receive_only(ADSM_TAG_TASK, &letter))
+		adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	memcpy(bytes, letter.data, letter.size);
+	adsm_comm_drop(&letter);
+}
+
+static void measure_messages(uint8_t *bytes, size_t size)
+{
+	for (long round = 0; round < n_rounds; round++) {
+		const uint64_t began = adsm_os_now_ns();
+
+		for (int i = 0; i < BATCH; i++) {
+			if (!adsm_comm.rank)
+				adsm_comm_send(1, ADSM_TAG_TASK, bytes, size);
+			receive(bytes);
+			if (adsm_comm.rank)
+				adsm_comm_send(0, ADSM_TAG_TASK, bytes, size);
+		}
+		rounds[round] = (double)(adsm_os_now_ns() - began) / BATCH / 2;
+	}
+	while (adsm_comm_is_busy())
+		adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!adsm_comm.rank)
+		say("message", size);
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t sizes[] = { 2048, 4096, 8192, 16384 };
+	uint8_t *bytes = calloc(1, MOST);
+
+	adsm_comm_start(&argc, &argv, UINT64_C(60000000000));
+	n_rounds = argc > 1 ? atol(argv[1]) : 0;
+	rounds = n_rounds > 0 ? calloc((size_t)n_rounds, sizeof(*rounds)) : NULL;
+	if (!rounds || !bytes || adsm_comm.n != 2)
+		exit(2);
+	measure_messages(bytes, 4);
+	for (size_t i = 0; i < 4; i++)
+		measure_messages(bytes, sizes[i]);
+	if (!adsm_comm.rank) {
+		measure_words();
+		for (size_t i = 0; i < 4; i++)
+			measure_copies(bytes, sizes[i]);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	adsm_comm_finish();
+	fflush(NULL);
+	_exit(0);
+}
