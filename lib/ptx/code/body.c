@@ -8,6 +8,7 @@
 #include "list.h"
 #include "yields.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -114,6 +115,7 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 			adsm_ptx_print(writer, "goto B%u;\n", block->next[0]);
 		break;
 	case ADSM_PTX_SWITCH:
+		assert(block->by);
 		adsm_ptx_print(writer, "switch (");
 		adsm_ptx_read(writer, &block->by->operands[0], ADSM_PTX_u32);
 		adsm_ptx_print(writer, ") {");
