@@ -50,6 +50,25 @@ def with_cuda_c(programs):
     return programs + [program + IN_CUDA_C for program in programs if program in CUDA_C]
 
 
+def numbers(file):
+    """All rows of a CSV file, with numbers for what is one."""
+    rows = list(csv.DictReader(file))
+    for row in rows:
+        for key in row:
+            if key not in ("program", "network", "update"):
+                row[key] = float(row[key])
+    return rows
+
+
+def committed():
+    """The rows of the documents, at size cfc: their counts are those of the tests."""
+    with open(os.path.join(HERE, "../../docs/evaluation/cluster/speedup-cuda-c.csv"), encoding="utf-8") as file:
+        rows = numbers(file)
+    if {row["program"] for row in rows} != {name + end for name in CUDA_C for end in ("", IN_CUDA_C)}:
+        sys.exit("speedup-cuda-c.csv has other programs")
+    return rows
+
+
 def record(program, size):
     """The file with what its blocks do."""
     path = os.path.join(OUT, program + ".record")
@@ -66,17 +85,11 @@ def record(program, size):
 
 
 def model(records):
-    """All rows, with numbers for what is one."""
     path = os.path.join(OUT, "speedup.csv")
     with open(path, "w", encoding="utf-8") as out:
         subprocess.run([os.path.join(BUILD, "tests/bench/bench-cluster-model"), *records], stdout=out, check=True)
     with open(path, encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        for key in row:
-            if key not in ("program", "network", "update"):
-                row[key] = float(row[key])
-    return rows
+        return numbers(file)
 
 
 def processor():
@@ -175,6 +188,7 @@ def main():
         programs = with_cuda_c(TESTS[SIZE])
         rows = model([f"{program}={record(program, 'cfc')}" for program in programs])
         check(rows)
+        check(committed())
         if SIZE == "speedup-long":
             report(programs, rows)
         return
