@@ -55,12 +55,12 @@ static uint64_t signals_of(const char *text, const char *word)
 }
 
 /* Is it a helper thread of the library? Helpers have such a name, which a thread of the program may have, too, and they
- * block signals. */
+ * block signals. A compiler works for a thread that waits for it. */
 static bool is_helper(const char *task)
 {
 	char name[64], text[4096];
 
-	return !strncmp(read_of(task, "comm", name, sizeof(name)), "adsm-", 5) &&
+	return !strncmp(read_of(task, "comm", name, sizeof(name)), "adsm-", 5) && strncmp(name, "adsm-compiler", 13) &&
 		!(~signals_of(read_of(task, "status", text, sizeof(text)), "SigBlk:") & ~NEVER_BLOCKED);
 }
 
