@@ -78,26 +78,26 @@ ADSM_FUNCTION void down(ADSM_SPACE_SHARED int *tree, int width, int thread)
 	ADSM_BARRIER; \
 	ADSM_THREADS { store(out, tree, ADSM_THREAD_X); }
 
-ADSM_KERNEL_MAX(scan_units, THREADS, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, local), ADSM_ONCE(int, sums),
+ADSM_KERNEL_MAX(scan_units, THREADS, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, partial), ADSM_ONCE(int, sums),
 		ADSM_VAL(unsigned, n_work))
 {
 	ADSM_SHARED(int, tree, UNIT);
 	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(input, ADSM_BLOCK_X);
-	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(local, ADSM_BLOCK_X);
+	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(partial, ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *sum = ADSM_FRESH(sums, ADSM_BLOCK_X);
 
 	SCAN(tree, in, out, sum, n_work)
 	ADSM_BARRIER;
 	ADSM_SET(sums, ADSM_BLOCK_X);
-	ADSM_SET(local, ADSM_BLOCK_X);
+	ADSM_SET(partial, ADSM_BLOCK_X);
 }
 
-ADSM_KERNEL_MAX(scan_blocks, THREADS, ADSM_IN(int, input), ADSM_OUT(int, local), ADSM_OUT(int, sums),
+ADSM_KERNEL_MAX(scan_blocks, THREADS, ADSM_IN(int, input), ADSM_OUT(int, partial), ADSM_OUT(int, sums),
 		ADSM_VAL(unsigned, n_work))
 {
 	ADSM_SHARED(int, tree, UNIT);
 	const ADSM_SPACE_GLOBAL int *in = input + ADSM_BLOCK_X * UNIT;
-	ADSM_SPACE_GLOBAL int *out = local + ADSM_BLOCK_X * UNIT, *sum = sums + ADSM_BLOCK_X;
+	ADSM_SPACE_GLOBAL int *out = partial + ADSM_BLOCK_X * UNIT, *sum = sums + ADSM_BLOCK_X;
 
 	SCAN(tree, in, out, sum, n_work)
 }
@@ -113,10 +113,10 @@ ADSM_FUNCTION void add(const ADSM_SPACE_GLOBAL int *in, int sum, ADSM_SPACE_GLOB
 		work(n_work);
 }
 
-ADSM_KERNEL_MAX(add_units, THREADS, ADSM_ONCE_IN(int, local), ADSM_ONCE_IN(int, scanned), ADSM_ONCE(int, result),
+ADSM_KERNEL_MAX(add_units, THREADS, ADSM_ONCE_IN(int, partial), ADSM_ONCE_IN(int, scanned), ADSM_ONCE(int, result),
 		ADSM_VAL(unsigned, n_work))
 {
-	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(local, ADSM_BLOCK_X);
+	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(partial, ADSM_BLOCK_X);
 	const ADSM_SPACE_GLOBAL int *sum = ADSM_GET(scanned, ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(result, ADSM_BLOCK_X);
 
@@ -125,12 +125,12 @@ ADSM_KERNEL_MAX(add_units, THREADS, ADSM_ONCE_IN(int, local), ADSM_ONCE_IN(int, 
 	ADSM_SET(result, ADSM_BLOCK_X);
 }
 
-ADSM_KERNEL_MAX(add_blocks, THREADS, ADSM_IN(int, local), ADSM_IN(int, scanned), ADSM_OUT(int, result),
+ADSM_KERNEL_MAX(add_blocks, THREADS, ADSM_IN(int, partial), ADSM_IN(int, scanned), ADSM_OUT(int, result),
 		ADSM_VAL(unsigned, n_work))
 {
 	const int first = ADSM_BLOCK_X * UNIT;
 
-	ADSM_THREADS { add(local + first, scanned[ADSM_BLOCK_X], result + first, n_work, ADSM_THREAD_X); }
+	ADSM_THREADS { add(partial + first, scanned[ADSM_BLOCK_X], result + first, n_work, ADSM_THREAD_X); }
 }
 
 /* ---- tiles of c = a b, @n tiles in a row, each of @side by @side numbers; threads share a tile's rows */

@@ -5,10 +5,10 @@
 #define UNIT 256
 
 /* Block b: the exclusive scan of unit b, and its sum. */
-ADSM_KERNEL(scan_units, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, local), ADSM_ONCE(int, sums))
+ADSM_KERNEL(scan_units, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, partial), ADSM_ONCE(int, sums))
 {
 	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(input, ADSM_BLOCK_X);
-	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(local, ADSM_BLOCK_X);
+	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(partial, ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *sum = ADSM_FRESH(sums, ADSM_BLOCK_X);
 
 	ADSM_THREADS {
@@ -24,12 +24,12 @@ ADSM_KERNEL(scan_units, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, local), ADSM_ON
 	}
 	ADSM_BARRIER;
 	ADSM_SET(sums, ADSM_BLOCK_X);
-	ADSM_SET(local, ADSM_BLOCK_X);
+	ADSM_SET(partial, ADSM_BLOCK_X);
 }
 
-ADSM_KERNEL(add_units, ADSM_ONCE_IN(int, local), ADSM_ONCE_IN(int, scanned), ADSM_ONCE(int, result))
+ADSM_KERNEL(add_units, ADSM_ONCE_IN(int, partial), ADSM_ONCE_IN(int, scanned), ADSM_ONCE(int, result))
 {
-	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(local, ADSM_BLOCK_X);
+	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(partial, ADSM_BLOCK_X);
 	const ADSM_SPACE_GLOBAL int *sum = ADSM_GET(scanned, ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(result, ADSM_BLOCK_X);
 
