@@ -58,6 +58,7 @@ struct adsm_device_caps {
 	bool keeps;		/* alloc() and free() are slow: the library keeps freed memory for new objects */
 	bool cuda_code;		/* module_load() accepts code of CUDA devices; other drivers may crash on it */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
+	bool once_polls;	/* and blocks that wait do not sleep: their threads are those of has_thread() */
 	bool once_travels;	/* and units are copied, so that a unit that was set stays set */
 	bool services;		/* kernels may call services: config.serve */
 	bool task_services;	/* tasks, too */
@@ -147,6 +148,7 @@ struct adsm_launch_arg {
 	size_t size;			/* value, const: bytes; local: bytes of memory for each block of the grid */
 	/* Pointer: how the launch accesses the memory, over all arguments that name it: ADSM_ACCESS_*; 0: not known. */
 	unsigned access;
+	bool once;			/* value: the address of a write-once object; access is set */
 };
 
 /* The driver's handles of a device and its parts; NULL if the driver has no such handle. */
@@ -334,10 +336,13 @@ struct adsm_once_ops {
 	 * @size, @offset: the part of @fd, in bytes.
 	 */
 	int (*map)(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset);
-	/* Add an object whose data is mapped. Kernels may then get its address as a value (ADSM_ARG_ONCE). */
+	/* Add an object, before map() of its data. Kernels may then get its address as a value (ADSM_ARG_ONCE). */
 	int (*add)(struct adsm_device *device, const struct adsm_once_map *map);
 	/* Remove an object, also if only a part was mapped. No kernel uses it. */
 	void (*remove)(struct adsm_device *device, uint64_t address, size_t size);
+	/* With caps.once_polls: is a thread of this process, by its id, one where a driver runs blocks, and no code of
+	 * the program? Its signals have to be checked, too: it blocks all of them. */
+	bool (*has_thread)(struct adsm_device *device, int thread);
 };
 
 /* ---- the backend */

@@ -143,6 +143,11 @@ static void once_remove(struct adsm_device *device, uint64_t address, size_t siz
 {
 }
 
+static bool once_has_thread(struct adsm_device *device, int thread)
+{
+	return false;
+}
+
 const struct adsm_once_ops adsm_no_once = {
 	.start = once_start,
 	.memory = once_memory,
@@ -150,6 +155,7 @@ const struct adsm_once_ops adsm_no_once = {
 	.map = once_map,
 	.add = once_add,
 	.remove = once_remove,
+	.has_thread = once_has_thread,
 };
 
 const struct adsm_driver_ops adsm_no_driver = {

@@ -64,7 +64,7 @@
  * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
  * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
  * - ADSM_ROOM(name, unit): the same as ADSM_FRESH, but waits until the unit is not set. ADSM_EMPTY(name, unit): empties
- *   a unit that is set, so that it can be written again. Only on the device cpu.
+ *   a unit that is set, so that it can be written again. Not on clusters.
  * A block may wait for units that earlier blocks set (linear index, x fastest), earlier calls, other devices or the
  * CPU. Workers of a task may also wait for each other.
  *
@@ -159,20 +159,12 @@
 #define ADSM_DECLARE_POINTER_(c_type, name) __global c_type *adsm_base_##name, ulong adsm_offset_##name
 #define ADSM_DECLARE_VALUE_(c_type, name) c_type name
 #define ADSM_DECLARE_CONST_(c_type, name) __constant c_type *name
-/* Write-once objects: this code compiles, but never runs. The library rejects calls of such kernels. */
-#define ADSM_DECLARE_ONCE_(c_type, name) __global c_type *name, ulong adsm_unit_##name
 #define ADSM_ENTER_(kind, access, c_type, type, name, ...) ADSM_ENTER_##kind##_(c_type, name)
 #define ADSM_ENTER_POINTER_(c_type, name) \
 	__global c_type *name = (__global c_type *)((__global char *)adsm_base_##name + adsm_offset_##name);
 #define ADSM_ENTER_VALUE_(c_type, name)
 #define ADSM_ENTER_CONST_(c_type, name)
-#define ADSM_ENTER_ONCE_(c_type, name)
-#define ADSM_GET(name, unit) ((const __global void *)((const __global char *)name + adsm_unit_##name * (ulong)(unit)))
-#define ADSM_FRESH(name, unit) ((__global void *)((__global char *)name + adsm_unit_##name * (ulong)(unit)))
-#define ADSM_SET(name, unit) ((void)(unit))
-#define ADSM_ROOM(name, unit) ADSM_FRESH(name, unit)
-#define ADSM_EMPTY(name, unit) ((void)(unit))
-/* Services: this code never runs either. */
+/* Services: this code compiles, but never runs. The library rejects calls of such kernels. */
 #define ADSM_SERVICE(name, in, in_size, out, out_size) ((void)(in), (void)(out), -95)
 #define ADSM_PRINT(format, ...) (-95)
 #define ADSM_NEXT(counter, chunk) ((long)0x7fffffffffffffffL)
@@ -199,6 +191,8 @@
 #define ADSM_GRID_DIM_X ((int)get_num_groups(0))
 #define ADSM_GRID_DIM_Y ((int)get_num_groups(1))
 #define ADSM_GRID_DIM_Z ((int)get_num_groups(2))
+
+#include <adsm_kernel_units.h>
 
 #define ADSM_ATOMIC_ADD(p, v) atomic_add(p, v)
 #define ADSM_ATOMIC_SUB(p, v) atomic_sub(p, v)
@@ -227,7 +221,7 @@
 #define ADSM_DECLARE_POINTER_(c_type, name) c_type *name
 #define ADSM_DECLARE_VALUE_(c_type, name) c_type name
 #define ADSM_DECLARE_CONST_(c_type, name) c_type *__restrict__ name
-/* Write-once objects and services: as in OpenCL C. */
+/* Write-once objects and services: this code compiles, but never runs. The library rejects calls of such kernels. */
 #define ADSM_DECLARE_ONCE_(c_type, name) c_type *name, unsigned long long adsm_unit_##name
 #define ADSM_GET(name, unit) ((decltype(name))((char *)(name) + adsm_unit_##name * (unsigned long long)(unit)))
 #define ADSM_FRESH(name, unit) ADSM_GET(name, unit)

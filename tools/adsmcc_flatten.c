@@ -18,7 +18,8 @@ struct file {
 };
 
 /* The library's own headers, which are in one folder. */
-static const char *const own_names[] = { "adsm_kernel.h", "adsm_kernel_services.h", "comic_pp_ape.h" };
+static const char *const own_names[] = { "adsm_kernel.h", "adsm_kernel_services.h", "adsm_kernel_units.h",
+					 "comic_pp_ape.h" };
 #define N_OWN (sizeof(own_names) / sizeof(own_names[0]))
 static const char *own_paths[N_OWN];
 

@@ -20,7 +20,8 @@
 	X(clCreateKernel) X(clCreateKernelsInProgram) X(clRetainKernel) X(clReleaseKernel) X(clSetKernelArg) \
 	X(clGetKernelInfo) X(clGetKernelArgInfo) X(clGetKernelWorkGroupInfo) \
 	X(clEnqueueNDRangeKernel) X(clWaitForEvents) X(clReleaseEvent) X(clGetEventInfo) \
-	X(clSetEventCallback) X(clGetEventProfilingInfo) X(clGetExtensionFunctionAddressForPlatform)
+	X(clSetEventCallback) X(clCreateUserEvent) X(clSetUserEventStatus) X(clGetEventProfilingInfo) \
+	X(clGetExtensionFunctionAddressForPlatform)
 
 /* Loaders for OpenCL 2.0 and later have these, too; otherwise they are NULL. */
 #define ADSM_CL_LATER_FUNCTIONS(X) \

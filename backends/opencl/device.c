@@ -10,6 +10,8 @@ void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what)
 
 	adsm_format(text, sizeof(text), "%s failed with %s", what, adsm_cl_error_name(error));
 	adsm_driven_lose(&device->base, ADSM_LOG_ERROR, text);
+	if (device->when_lost)
+		device->when_lost(device);
 }
 
 int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
@@ -59,4 +61,25 @@ void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_tex
 	ret_text[0] = '\0';
 	if (adsm_cl.clGetDeviceInfo(device, what, size, ret_text, &n) || n > size)
 		ret_text[0] = '\0';
+}
+
+int adsm_cl_reserve(struct adsm_cl_device *device, size_t size)
+{
+	uint64_t used = atomic_load(&device->memory_used), total = device->base.base.caps.memory_size;
+
+	if (size > device->max_alloc)
+		return adsm_fail(-ENOMEM, "%s supports at most %lu bytes in one allocation, not %zu",
+				 device->base.base.name, (unsigned long)device->max_alloc, size);
+	do
+		if (size > total - used)
+			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free",
+					 device->base.base.name, size, (unsigned long)(total - used),
+					 (unsigned long)total);
+	while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
+	return 0;
+}
+
+void adsm_cl_unreserve(struct adsm_cl_device *device, size_t size)
+{
+	atomic_fetch_sub(&device->memory_used, size);
 }

@@ -14,12 +14,15 @@
 
 struct adsm_cl_device;
 struct adsm_cl_memory;
+struct adsm_cl_once_launch;
+struct adsm_cl_once_object;
 
 /* The driver's callbacks report that operations are complete, so no thread waits inside the driver. */
 struct adsm_cl_slot {
 	struct adsm_cl_queue *queue;
 	uint64_t seq;			/* the operation that has the slot */
 	cl_event timed;			/* the command whose time is measured; NULL: the last one */
+	struct adsm_cl_once_launch *once;	/* of a launch with write-once objects; else NULL */
 	_Atomic uint64_t ended;		/* seq, after base.ends has its result */
 };
 
@@ -29,6 +32,7 @@ struct adsm_cl_queue {
 	cl_command_queue cl;
 	bool profiles;			/* events record times */
 	cl_event timed;			/* of the operation that is being submitted, as in the slot */
+	struct adsm_cl_once_launch *once;	/* the same */
 	_Atomic uint64_t n_callbacks;		/* number of callbacks that have returned */
 	struct adsm_cl_slot slots[ADSM_DRIVEN_PENDING];
 };
@@ -90,6 +94,17 @@ struct adsm_cl_device {
 	_Atomic bool defers;		/* no thread has waited for the latest one yet */
 	struct adsm_cl_behind behind;
 
+	/* Called when the device was lost; NULL: not. */
+	void (*when_lost)(struct adsm_cl_device *device);
+	struct {
+		bool works;			/* kernels see what the host stores while they run */
+		bool is_lost;			/* the library knows that the device is lost */
+		int index;			/* the device's number in the table */
+		struct adsm_once_table *table;	/* NULL: the device has had no objects yet */
+		size_t table_size;
+		struct adsm_cl_once_object *objects;
+	} once;
+
 	/* functions of extensions, if the kind needs them */
 	adsm_cl_usm_alloc *usm_alloc;
 	adsm_cl_usm_free *usm_free;
@@ -109,3 +124,6 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what);
 /* Get a property of a device as text; "" if the device does not have it. */
 void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size);
+/* Count bytes of the device's memory. Returns -ENOMEM with adsm_fail() if the device is full. */
+int adsm_cl_reserve(struct adsm_cl_device *device, size_t size);
+void adsm_cl_unreserve(struct adsm_cl_device *device, size_t size);

@@ -10,12 +10,14 @@
 #include "program.h"
 #include "queue.h"
 #include "memory_kinds.h"
+#include "once.h"
 
 /* What one launch needs until it is enqueued. */
 struct launch {
 	struct adsm_cl_device *device;
 	const struct adsm_launch *asked;
 	struct adsm_cl_entry *entry;
+	struct adsm_cl_once_launch *once;	/* NULL: no argument is a write-once object */
 	cl_uint index;			/* the next argument of the kernel */
 	size_t n_made, n_memories;
 	cl_mem made[ADSM_DRIVEN_ARGS];	/* buffers for this launch only: constants, parts of objects */
@@ -85,6 +87,8 @@ static cl_int set_const(struct launch *l, const struct adsm_launch_arg *arg)
 
 static cl_int set_arg(struct launch *l, const struct adsm_launch_arg *arg)
 {
+	if (arg->once)
+		return adsm_cl_once_set_arg(l->once, l->entry->kernel, &l->index);
 	switch (arg->kind) {
 	case ADSM_LAUNCH_POINTER:
 		return set_pointer(l, arg);
@@ -173,28 +177,53 @@ static cl_int map(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 	return error;
 }
 
-static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event *ret_event)
+/* @turn: an event to wait for; NULL: none. */
+static cl_int enqueue_after(struct launch *l, cl_command_queue queue, cl_event turn, cl_event *ret_event)
 {
 	size_t global[3], local[3];
 	struct adsm_cl_deferred *deferred;
-	const cl_event *wait;
+	cl_event waits[2];
+	cl_uint n = 0;
 	cl_int error;
 
 	for (int i = 0; i < 3; i++) {
 		local[i] = l->asked->block[i];
 		global[i] = local[i] * l->asked->grid[i];
 	}
+	if (turn)
+		waits[n++] = turn;
 	deferred = adsm_cl_deferred_use(l->device);
-	wait = deferred ? &deferred->event : NULL;
+	if (deferred)
+		waits[n++] = deferred->event;
 	if (adsm_driven_is_lost(&l->device->base))
 		error = CL_DEVICE_NOT_AVAILABLE;	/* a deferred operation failed */
 	else if (l->entry->kernel)
-		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, wait != NULL,
-						       wait, ret_event);
+		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, n,
+						       n ? waits : NULL, ret_event);
 	else
-		error = adsm_cl.clEnqueueMarkerWithWaitList(queue, wait != NULL, wait, ret_event);
+		error = adsm_cl.clEnqueueMarkerWithWaitList(queue, n, n ? waits : NULL, ret_event);
 	adsm_cl_deferred_used(l->device, deferred, false);
 	return error;
+}
+
+/* An enqueueing that waits for its turn. */
+struct in_turn {
+	struct launch *l;
+	cl_command_queue queue;
+	cl_event *ret_event;
+};
+
+static cl_int enqueue_in_turn(void *arg, cl_event turn)
+{
+	const struct in_turn *in_turn = arg;
+
+	return enqueue_after(in_turn->l, in_turn->queue, turn, in_turn->ret_event);
+}
+
+static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event *ret_event)
+{
+	return l->once ? adsm_cl_once_in_turn(l->once, enqueue_in_turn, &(struct in_turn){ l, queue, ret_event }) :
+		enqueue_after(l, queue, NULL, ret_event);
 }
 
 static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_event)
@@ -237,12 +266,22 @@ static int launch(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_e
 	if (!ret)
 		*ret_error = enqueue(l, queue, ret_event);
 	if (!ret && !*ret_error)
+		queue->once = l->once;
+	if (!ret && !*ret_error)
 		adsm_cl_read_behind(queue, l->asked, atomic_load(&queue->base.submitted) + 1);
 	/* The command keeps the buffers that it needs. */
 	for (size_t i = 0; i < l->n_made; i++)
 		adsm_cl.clReleaseMemObject(l->made[i]);
 	adsm_unlock(&device->launch_lock);
 	return ret;
+}
+
+/* The launch was not enqueued. */
+static void abandon(struct adsm_cl_once_launch *once)
+{
+	ADSM_SIGNALS_BLOCKED;
+
+	adsm_cl_once_end(once, 0, false);
 }
 
 int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
@@ -261,17 +300,24 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 		ret = adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
 	if (!ret)
 		ret = adsm_driven_status(&device->base.base);
+	if (!ret)
+		ret = adsm_cl_once_begin(device, asked, &l.once);
 	if (ret)
 		return ret;
-	if (adsm_cl_queue_begin(queue, &old))
+	if (adsm_cl_queue_begin(queue, &old)) {
+		abandon(l.once);
 		return adsm_driven_status(&device->base.base);
+	}
 	ret = queue->cl ? 0 : adsm_cl_queue_create(queue);
 	if (!ret)
 		ret = launch(&l, queue, &command, &error);
 	if (ret) {
 		adsm_cl_queue_abandon(queue, &old);
+		abandon(l.once);
 		return ret;
 	}
+	if (error)
+		abandon(l.once);
 	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
 	if (ret == -ENODEV)
 		return adsm_driven_status(&device->base.base);

@@ -72,22 +72,6 @@ void adsm_cl_release_kept(struct adsm_cl_device *device)
 	}
 }
 
-static int reserve(struct adsm_cl_device *device, size_t size)
-{
-	uint64_t used = atomic_load(&device->memory_used), total = device->base.base.caps.memory_size;
-
-	if (size > device->max_alloc)
-		return adsm_fail(-ENOMEM, "%s supports at most %lu bytes in one allocation, not %zu",
-				 device->base.base.name, (unsigned long)device->max_alloc, size);
-	do
-		if (size > total - used)
-			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free",
-					 device->base.base.name, size, (unsigned long)(total - used),
-					 (unsigned long)total);
-	while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
-	return 0;
-}
-
 static void link_memory(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
 	adsm_lock(&device->memories_lock);
@@ -156,7 +140,7 @@ int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct
 
 	if (adsm_driven_is_lost(&device->base))
 		return adsm_driven_status(base);
-	ret = reserve(device, size);
+	ret = adsm_cl_reserve(device, size);
 	if (ret)
 		return ret;
 	adsm_os_signals_block(&old);
@@ -169,7 +153,7 @@ int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct
 		link_memory(device, memory);
 	adsm_os_signals_restore(&old);
 	if (ret)
-		atomic_fetch_sub(&device->memory_used, size);
+		adsm_cl_unreserve(device, size);
 	else
 		*ret_memory = &memory->base;
 	return ret;
@@ -184,7 +168,7 @@ void adsm_cl_free(struct adsm_memory *base)
 	if (!base)
 		return;
 	device = (struct adsm_cl_device *)base->device;
-	atomic_fetch_sub(&device->memory_used, base->size);
+	adsm_cl_unreserve(device, base->size);
 	adsm_cl_settle_deferred(device);
 	adsm_cl_behind_settle(device, memory);
 	unlink_memory(device, memory);

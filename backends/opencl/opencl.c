@@ -10,10 +10,13 @@
 #include "list.h"
 #include "base/log.h"
 #include "memory.h"
+#include "once.h"
 #include "options.h"
 #include "program.h"
 #include "queue.h"
 #include "stubs.h"
+#include "threads.h"
+#include "units.h"
 #include "memory_kinds.h"
 
 #define MAX_DEVICES 16			/* maximum number of devices */
@@ -165,7 +168,12 @@ static int adsm_cl_probe(void)
 	n_found = 0;
 	if (ret)
 		return ret;
-	return program_context ? probe_program() : probe_all();
+	if (program_context)
+		return probe_program();
+	adsm_cl_threads_begin();
+	ret = probe_all();
+	adsm_cl_threads_end();
+	return ret;
 }
 
 static int adsm_cl_use_context(void *context, void *device)
@@ -184,6 +192,7 @@ static int adsm_cl_use_context(void *context, void *device)
 	if (!has)
 		return adsm_fail(-EINVAL, "the device is not among the first %d devices of the context", MAX_DEVICES);
 	if (context) {
+		adsm_cl_threads_share();
 		adsm_cl.clRetainContext(context);
 		adsm_cl.clRetainDevice(device);
 	}
@@ -235,6 +244,8 @@ static int describe(struct adsm_cl_device *device, int index)
 		.alloc_max = device->max_alloc,
 		.compute_units = units,
 		.max_pending = ADSM_DRIVEN_PENDING / 2,
+		.once = adsm_cl_once_may_work(device),
+		.once_polls = adsm_cl_once_may_work(device) && found[index].type & CL_DEVICE_TYPE_CPU,
 	};
 	return 0;
 }
@@ -259,12 +270,14 @@ static void destroy(struct adsm_cl_device *device)
 {
 	bool quiet = true;
 
+	adsm_cl_once_stop(device);
 	if (device->memory_kind)
 		adsm_cl_release_kept(device);
 	for (int i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
 	quiet &= adsm_cl_behind_end(device);
 	quiet &= adsm_cl_deferred_end(device);
+	adsm_cl_once_close(device);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
 	/* Otherwise the driver may still write to it. */
@@ -292,7 +305,9 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	device->alias_base = config->alias_base;
 	device->arena_base = config->arena_base;
 	device->keep = config->keep;
+	adsm_cl_once_open(device, config);
 	adsm_os_signals_block_for_threads(&old);
+	adsm_cl_threads_begin();
 	ret = describe(device, index);
 	if (!ret)
 		ret = create_context(device);
@@ -306,6 +321,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	device->base.base.caps.max_running = device->base.base.caps.unified ? 1 : ADSM_DRIVEN_LANES;
 	if (!ret)
 		adsm_cl_measure_copies(device);
+	adsm_cl_threads_end();
 	if (ret)
 		destroy(device);
 	adsm_os_signals_restore(&old);
@@ -327,6 +343,7 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
 	ADSM_SIGNALS_BLOCKED;
 
+	adsm_cl_threads_share();
 	/* A program that calls this has kernels of its own, which need buffers. */
 	adsm_cl_memory_with_buffers(device);
 	*ret_native = (struct adsm_native){ .platform = device->platform, .device = device->id,
@@ -353,7 +370,7 @@ const struct adsm_backend adsm_backend_opencl = {
 	.name = "opencl",
 	.driver = &driver,
 	.costs = &adsm_no_costs,
-	.once = &adsm_no_once,
+	.once = &adsm_cl_once_ops,
 	.probe = adsm_cl_probe,
 	.open = adsm_cl_open_device,
 	.close = adsm_cl_close,

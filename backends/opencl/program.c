@@ -240,6 +240,11 @@ static int compile(struct adsm_cl_device *device, const char *source, size_t siz
 	return ret;
 }
 
+int adsm_cl_program_make(struct adsm_cl_device *device, const char *source, size_t size, cl_program *ret_program)
+{
+	return compile(device, source, size, DIALECT_OPTIONS, false, ret_program);
+}
+
 /* ---- modules */
 
 static int make_program(struct adsm_cl_device *device, const struct adsm_image *image, const char *options,

@@ -2,7 +2,7 @@
 /* program.h - modules and kernels. */
 #pragma once
 
-#include "cl.h"
+#include "device.h"
 #include "driven_code.h"
 
 struct adsm_cl_entry {
@@ -17,6 +17,9 @@ struct adsm_cl_code {
 	cl_kernel adopted;
 };
 
+/* Compile OpenCL C of the library, or take it from the cache. The caller releases it. Returns a negative errno if that
+ * fails. */
+int adsm_cl_program_make(struct adsm_cl_device *device, const char *source, size_t size, cl_program *ret_program);
 int adsm_cl_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 void adsm_cl_module_unload(struct adsm_code *code);
 int adsm_cl_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);

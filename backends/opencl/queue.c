@@ -2,6 +2,8 @@
 /* queue.c - command queues whose operations have numbers. The driver's callbacks report that they are complete. */
 #include "queue.h"
 
+#include "once.h"
+
 #define SPIN_NS 10000			/* how long a thread stays awake for the end of a short kernel */
 #define POLL_NS 20000			/* between two checks whether callbacks have ended */
 
@@ -50,6 +52,7 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *arg)
 	struct adsm_cl_queue *queue = slot->queue;
 	cl_int timed = CL_COMPLETE;
 	struct adsm_span span = { 0 };
+	int ended;
 
 	/* If the timed command failed, commands after it may have succeeded. */
 	if (slot->timed && status >= 0 &&
@@ -61,7 +64,8 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *arg)
 	adsm_cl.clReleaseEvent(event);
 	if (slot->timed)
 		adsm_cl.clReleaseEvent(slot->timed);
-	end(slot, status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0, span);
+	ended = status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0;
+	end(slot, adsm_cl_once_end(slot->once, ended, true), span);
 	atomic_fetch_add(&queue->n_callbacks, 1);	/* now the queue may be destroyed */
 }
 
@@ -129,7 +133,9 @@ static void submit(struct adsm_cl_queue *queue, cl_event event)
 
 	slot->seq = seq;
 	slot->timed = queue->timed;
+	slot->once = queue->once;
 	queue->timed = NULL;
+	queue->once = NULL;
 	atomic_store(&queue->base.submitted, seq);
 	error = adsm_cl.clSetEventCallback(event, CL_COMPLETE, on_complete, slot);
 	adsm_cl.clFlush(queue->cl);

@@ -86,6 +86,11 @@ static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
 	forget(device, address, size);
 }
 
+static bool once_has_thread(struct adsm_device *device, int thread)
+{
+	return false;
+}
+
 const struct adsm_once_ops adsm_process_once = {
 	.start = once_start,
 	.memory = once_memory,
@@ -93,4 +98,5 @@ const struct adsm_once_ops adsm_process_once = {
 	.map = once_map,
 	.add = once_add,
 	.remove = once_remove,
+	.has_thread = once_has_thread,
 };

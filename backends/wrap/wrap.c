@@ -435,6 +435,8 @@ FORWARD(int, once_add, once->add, (struct adsm_device *device, const struct adsm
 FORWARD(void, once_remove, once->remove, (struct adsm_device *device, uint64_t address, size_t size),
 	inner_of(device), address, size)
 
+FORWARD(bool, once_has_thread, once->has_thread, (struct adsm_device *device, int thread), inner_of(device), thread)
+
 static int wrap_status(struct adsm_device *device)
 {
 	if (adsm_wrap_is_lost())
@@ -469,6 +471,7 @@ static const struct adsm_once_ops once = {
 	.map = wrap_once_map,
 	.add = wrap_once_add,
 	.remove = wrap_once_remove,
+	.has_thread = wrap_once_has_thread,
 };
 
 static struct adsm_backend wrap = {

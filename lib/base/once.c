@@ -81,6 +81,14 @@ int adsm_once_empty(struct adsm_once_table *table, struct adsm_once_shared *shar
 	return 0;
 }
 
+void adsm_once_wake_unit(struct adsm_once_table *table, uint64_t address, uint64_t unit)
+{
+	struct adsm_once_bucket *bucket = &table->buckets[bucket_of(address, unit)];
+
+	if (atomic_load(&bucket->sleepers))
+		wake(table, bucket);
+}
+
 /* A futex of one process is a fifth faster. A thread that sleeps on such a futex looks again, and then finds that other
  * processes take part. */
 void adsm_once_go_far(struct adsm_once_table *table, struct adsm_once_shared *shared)

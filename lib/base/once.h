@@ -87,6 +87,8 @@ static inline bool adsm_once_is_set(const struct adsm_once_shared *shared, uint6
 
 /* Make a set unit empty, and wake all that wait for room in it. 0; -EINVAL: it is not set. */
 int adsm_once_empty(struct adsm_once_table *table, struct adsm_once_shared *shared, uint64_t address, uint64_t unit);
+/* Wake all that wait for a unit, whose flag was changed in another way. @unit: as in a note. */
+void adsm_once_wake_unit(struct adsm_once_table *table, uint64_t address, uint64_t unit);
 /* Is a wait over? @unit: of its note. */
 static inline bool adsm_once_is_over(const struct adsm_once_shared *shared, uint64_t unit)
 {

@@ -110,6 +110,28 @@ static bool sleeps_for_ever(const char *task)
 	return ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !access(path, F_OK)) || is_shared_with_device(word);
 }
 
+/* Is it a thread where a driver runs blocks? It blocks all signals. */
+static bool is_driver(const char *task)
+{
+	char text[4096];
+
+	for (int i = 0; i < adsm_n_homes; i++)
+		if (adsm_homes[i].device->caps.once_polls &&
+		    adsm_homes[i].device->backend->once->has_thread(adsm_homes[i].device, atoi(task)))
+			return !(~signals_of(read_of(task, "status", text, sizeof(text)), "SigBlk:") & ~NEVER_BLOCKED);
+	return false;
+}
+
+/* The number of blocks of all devices that wait. */
+static size_t waiting_blocks(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_notes[0]; i++)
+		n += notes[0][i].device >= 0;
+	return n;
+}
+
 static bool waits_for_unit(int id)
 {
 	for (size_t i = 0; i < n_notes[0]; i++)
@@ -141,18 +163,24 @@ static bool threads_are_stuck(uint64_t *ret_turns)
 	DIR *folder = opendir("/proc/self/task");
 	bool stuck = folder != NULL;
 	struct dirent *entry;
+	size_t n_active = 0;	/* threads of drivers */
 
 	*ret_turns = 0;
 	while (stuck && (entry = readdir(folder))) {
 		if (entry->d_name[0] == '.' || is_helper(entry->d_name))
 			continue;
+		if (is_driver(entry->d_name)) {
+			n_active += !sleeps_for_ever(entry->d_name);
+			continue;
+		}
 		stuck = waits_for_unit(atoi(entry->d_name)) || sleeps_for_ever(entry->d_name) ||
 			has_ended(entry->d_name);
 		*ret_turns += turns_of(entry->d_name);
 	}
 	if (folder)
 		closedir(folder);
-	return stuck;
+	/* A block that polls keeps one thread of its driver. */
+	return stuck && n_active <= waiting_blocks();
 }
 
 /* Can a signal handler of the program run? It may set units. The engine handles SIGSEGV, which a sleeping thread does
@@ -188,6 +216,9 @@ static bool device_is_stuck(struct adsm_home *home)
 	for (size_t i = 0; i < n_notes[0]; i++)
 		waiting += notes[0][i].device == home->index;
 	running += elsewhere;
+	/* Their threads are looked at elsewhere. A launch may also wait for its turn. */
+	if (home->device->caps.once_polls)
+		running = waiting = (uint32_t)waiting_blocks();
 	/* A thread that waited for the end of the device's calls may not have noted it yet. */
 	return idle ? !atomic_load(&adsm_once_in_calls[home->index]) : running && waiting >= running;
 }

@@ -92,6 +92,42 @@ static void threads(void)
 	CHECK_OK(adsmOnceFree(b));
 }
 
+static void read_stage(adsmOnce *from, size_t first, size_t n, int more)
+{
+	for (size_t i = first; i < first + n; i++) {
+		const int *in = adsmOnceGet(from, i % COUNT);
+
+		CHECKF(in && in[0] == (int)i + more && in[INTS - 1] == (int)i + more + INTS - 1, "unit %zu", i);
+		CHECK_OK(adsmOnceEmpty(from, i % COUNT));
+	}
+}
+
+/* The middle stage is a kernel on one device. A call has one generation: the device may have several threads. */
+static void kernel_alone(void)
+{
+	adsmModule *module = adsmModuleLoad(getenv("TEST_ONCE"));
+	adsmKernel *kernel = module ? adsmKernelGet(module, "pass_on") : NULL;
+	adsmOnce *a = make(COUNT, INTS * sizeof(int)), *b = make(COUNT, INTS * sizeof(int));
+	struct test_unit to = { a, 0 };
+	pthread_t producer;
+	size_t before = 0;
+
+	CHECKF(kernel, "TEST_ONCE");
+	producer = start(produce, &to);
+	for (size_t i = 0; i < n_units(); i += COUNT) {
+		CHECK_OK(adsmCall(kernel, adsmDim3(COUNT, 1, 1), adsmDim3(INTS, 1, 1), adsmPtr(a->address),
+				  adsmPtr(b->address), adsmVal((int)i)));
+		read_stage(b, i, COUNT, 1);
+		before = i ? before : resident();
+	}
+	end(producer);
+	CHECK_OK(adsmSync());
+	CHECKF(resident() < before + ((size_t)16 << 20), "%zu bytes more", resident() - before);
+	CHECK_OK(adsmOnceFree(a));
+	CHECK_OK(adsmOnceFree(b));
+	CHECK_OK(adsmModuleUnload(module));
+}
+
 /* The middle stages are kernels on two devices. */
 static void kernels(void)
 {
@@ -113,12 +149,7 @@ static void kernels(void)
 		CHECK_OK(adsmCall(kernel, adsmDim3(each, 1, 1), adsmDim3(INTS, 1, 1), adsmPtr(b->address),
 				  adsmPtr(c->address), adsmVal((int)i)));
 		CHECK_OK(adsmDeviceSet(0));
-		for (size_t u = i; u < i + each; u++) {
-			const int *in = adsmOnceGet(c, u % COUNT);
-
-			CHECKF(in && in[0] == (int)u + 2 && in[INTS - 1] == (int)u + 2 + INTS - 1, "unit %zu", u);
-			CHECK_OK(adsmOnceEmpty(c, u % COUNT));
-		}
+		read_stage(c, i, each, 2);
 	}
 	end(producer);
 	CHECK_OK(adsmSync());
@@ -182,7 +213,8 @@ static void errors(void)
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-		{ "errors", errors }, { "loads", loads }, { "threads", threads }, { "kernels", kernels },
+		{ "errors", errors }, { "loads", loads }, { "threads", threads }, { "kernel", kernel_alone },
+		{ "kernels", kernels },
 	};
 
 	return test_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

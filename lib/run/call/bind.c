@@ -251,7 +251,8 @@ static int bind_once(struct adsm_bound *bound, const struct adsm_param *param, c
 	if ((arg->access ? arg->access : param->access) != ADSM_ACCESS_IN)
 		bound->sets |= 1u << (bound->n_onces - 1);
 	*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_VALUE, .data = &object->handle.address,
-					     .size = sizeof(object->handle.address) };
+					     .size = sizeof(object->handle.address), .once = true,
+					     .access = arg->access ? arg->access : param->access };
 	bound->n_bytes += ret_arg->size;
 	return 0;
 }
