@@ -146,7 +146,7 @@ public:
 	fresh(const View &view, adsmOnce *once, std::size_t unit) : View(view), once_(once), unit_(unit) {}
 	fresh(fresh &&other) noexcept : View(other), once_(other.once_), unit_(other.unit_)
 	{
-		other.end();
+		other.close();
 	}
 	fresh &operator=(fresh &&other) noexcept
 	{
@@ -165,11 +165,11 @@ public:
 
 		if (error)
 			fail_(error);
-		end();
+		close();
 	}
 
 private:
-	void end()
+	void close()
 	{
 		static_cast<View &>(*this) = View();
 		once_ = nullptr;
@@ -208,6 +208,14 @@ public:
 
 	std::size_t units() const { return once_->count; }
 	bool is_set(std::size_t unit) const { return adsmOnceTry(once_, unit) != nullptr; }
+	/* Make a set unit empty, for the next generation. Throws EINVAL if it is not set; ENOTSUP on clusters. */
+	void make_empty(std::size_t unit)
+	{
+		int error = adsmOnceEmpty(once_, unit);
+
+		if (error)
+			fail_(error);
+	}
 	/* Return the index of the device whose memory contains the unit's first byte, or ADSM_ONCE_ON_HOST. */
 	int place(std::size_t unit) const
 	{
@@ -242,6 +250,14 @@ protected:
 	T *write(std::size_t unit)
 	{
 		void *p = adsmOnceFresh(once_, unit);
+
+		if (!p)
+			fail_(errno);
+		return static_cast<T *>(p);
+	}
+	T *write_room(std::size_t unit)
+	{
+		void *p = adsmOnceRoom(once_, unit);
 
 		if (!p)
 			fail_(errno);
@@ -315,6 +331,11 @@ public:
 	{
 		return fresh<stripe<T> >(stripe<T>(this->write(unit), elements(unit)), this->handle(), unit);
 	}
+	/* The same, but wait until the unit is not set: until its reader has called make_empty(). */
+	fresh<stripe<T> > get_room(std::size_t unit)
+	{
+		return fresh<stripe<T> >(stripe<T>(this->write_room(unit), elements(unit)), this->handle(), unit);
+	}
 	/* Set a unit, like set() of the result of get_uninitialized(). */
 	void set(std::size_t unit) { this->publish(unit); }
 
@@ -376,7 +397,15 @@ public:
 
 		return fresh<tile<T> >(cut(this->write(at), down, across), this->handle(), at);
 	}
+	fresh<tile<T> > get_room(std::size_t down, std::size_t across)
+	{
+		const std::size_t at = unit(down, across);
+
+		return fresh<tile<T> >(cut(this->write_room(at), down, across), this->handle(), at);
+	}
 	void set(std::size_t down, std::size_t across) { this->publish(unit(down, across)); }
+	using object<T>::make_empty;
+	void make_empty(std::size_t down, std::size_t across) { this->make_empty(unit(down, across)); }
 
 	/* Wait until the tile of an element is set, and return the element. */
 	const T &operator()(std::size_t row, std::size_t column) const

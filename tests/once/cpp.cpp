@@ -254,6 +254,41 @@ static void owning()
 	awaited->free();
 }
 
+/* Many generations pass through few units. */
+static void generations()
+{
+	const std::size_t n = 2000;
+	vector<int> v(8, 2);
+	matrix<int> m(2, 3, 2, 1);
+	std::thread writer([&] {
+		for (std::size_t i = 0; i < n; i++) {
+			auto unit = v.get_room(i % v.units());
+
+			std::fill(unit.begin(), unit.end(), static_cast<int>(i));
+			unit.set();
+		}
+	});
+	std::thread middle([&] {
+		for (std::size_t i = 0; i < n; i++) {
+			auto out = m.get_room(0, i % 3);
+			auto in = v.get(i % v.units());
+
+			out(1, 0) = in[1] + 1;
+			v.make_empty(i % v.units());
+			out.set();
+		}
+	});
+
+	for (std::size_t i = 0; i < n; i++) {
+		CHECK_EQ(m.get(0, i % 3)(1, 0), static_cast<int>(i) + 1);
+		m.make_empty(0, i % 3);
+	}
+	writer.join();
+	middle.join();
+	throws(std::errc::invalid_argument, "is not set", [&] { m.make_empty(1); });
+	throws(std::errc::invalid_argument, "unit 3", [&] { m.make_empty(1, 0); });
+}
+
 int main()
 {
 	units();
@@ -262,6 +297,7 @@ int main()
 	unwinding();
 	misuse();
 	owning();
+	generations();
 	/* Nothing has stayed. */
 	CHECK_OK(adsmShutdown());
 	return 0;

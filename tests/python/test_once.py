@@ -48,6 +48,25 @@ def test_a_unit_that_is_left_by_an_exception_is_not_set():
     assert once[0] == 5 and once[0].shape == ()
 
 
+def test_units_are_written_again():
+    once = adsm.Once(3, 4, "i4")
+
+    def make():
+        for i in range(100):
+            once.room(i % 3)[:] = i
+            once.set(i % 3)
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    for i in range(100):
+        assert once[i % 3].tolist() == [i] * 4
+        once.empty(i % 3)
+    thread.join()
+    with pytest.raises(adsm.Error) as caught:
+        once.empty(0)
+    assert caught.value.errno == errno.EINVAL and "is not set" in str(caught.value)
+
+
 def test_units_keep_the_object():
     once = adsm.Once(3, 4, "i8")
     once[1] = [1, 2, 3, 4]

@@ -139,6 +139,16 @@ class Once:
         """Complete a unit: its readers wake up."""
         _library.check(_library.get().adsmOnceSet(self._handle, self._index(unit)))
 
+    def room(self, unit: int) -> Array:
+        """Wait until the unit is not set, and begin to write it. Other threads of Python run meanwhile. set() completes
+        the unit."""
+        address = _library.get().adsmOnceRoom(self._handle, self._index(unit))
+        return self._array(_library.check_pointer(address), False)
+
+    def empty(self, unit: int) -> None:
+        """Make a set unit empty, so that it can be written again. Arrays of the unit must not be used any more."""
+        _library.check(_library.get().adsmOnceEmpty(self._handle, self._index(unit)))
+
     @contextlib.contextmanager
     def write(self, unit: int) -> Iterator[Array]:
         """Write a unit in the body of a `with`. If the body raises an exception, the unit is not set."""
