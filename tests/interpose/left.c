@@ -58,9 +58,20 @@ static void edit(ucontext_t *interrupted)
 #endif
 }
 
+/* AddressSanitizer forgets frames that longjmp() leaves, and no others. */
+static void forget_frames(void)
+{
+#if WITH_ASAN
+	void __asan_handle_no_return(void);
+
+	__asan_handle_no_return();
+#endif
+}
+
 static void jump(int sig, siginfo_t *info, void *interrupted)
 {
 	gone = true;
+	forget_frames();
 	switch (jump_kind) {
 	case SETCONTEXT:
 		setcontext(&context);
