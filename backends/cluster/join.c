@@ -2,10 +2,10 @@
 /* join.c - the cards of nodes, and how node 0 sends them to the keeper. */
 #include "join.h"
 
-#include "adsm.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/processor.h"
+#include "process/greet.h"
 #include "process/shared.h"
 
 #include <errno.h>
@@ -27,8 +27,7 @@ void adsm_cluster_card(struct adsm_cluster_card *ret_card)
 	memset(ret_card, 0, sizeof(*ret_card));
 	ret_card->magic = ADSM_CLUSTER_MAGIC;
 	ret_card->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
-	snprintf(ret_card->library, sizeof(ret_card->library), "%d.%d.%d (%x)", ADSM_VERSION_MAJOR, ADSM_VERSION_MINOR,
-		 ADSM_VERSION_PATCH, ADSM_PROCESS_VERSION);
+	snprintf(ret_card->library, sizeof(ret_card->library), "%s", adsm_process_version);
 	uname(&name);
 	snprintf(ret_card->machine, sizeof(ret_card->machine), "%.15s", name.machine);
 	snprintf(ret_card->host, sizeof(ret_card->host), "%.63s", name.nodename);

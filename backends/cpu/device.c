@@ -13,6 +13,7 @@
 #include "process/device/handler.h"
 #include "process/device/once.h"
 #include "process/device/serve.h"
+#include "process/greet.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ int main(void)
 {
 	static const struct adsm_server server = { start, adsm_serve_answer };
 
+	adsm_process_greet(ADSM_PROCESS_SOCKET);
 	prctl(PR_SET_NAME, "adsm-cpu-device");
 	adsm_crash_thread();
 	adsm_crash_start();

@@ -6,6 +6,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "ended.h"
+#include "greet.h"
 #include "line.h"
 
 #include <errno.h>
@@ -124,30 +125,50 @@ static size_t extra_size(const struct adsm_process_device *device)
 	return own_size(device) + adsm_live_bytes(device->arena_size);
 }
 
+/* Wait for the next message of the program. Returns -EPROTO if it has another size. */
+static int receive_answer(struct adsm_process_device *device, void *message, size_t size)
+{
+	const int sock = adsm_fd_number(device->sock), n = await_answer(device, sock);
+
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	return adsm_process_receive(sock, message, size, NULL);
+}
+
+/* Is the program of the library's version? Programs that do not greet are older: -EPROTO. */
+static int check_version(struct adsm_process_device *device, const char *program, char *ret_text)
+{
+	struct adsm_process_greeting greeting;
+	int ret = receive_answer(device, &greeting, sizeof(greeting));
+
+	if (!ret && greeting.magic != ADSM_PROCESS_MAGIC)
+		ret = -EPROTO;
+	if (ret || !strncmp(greeting.version, adsm_process_version, ADSM_PROCESS_VERSION))
+		return ret;
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s has version %.*s, but the library has version %s; they must be "
+		    "from the same build", program, ADSM_PROCESS_VERSION - 1, greeting.version, adsm_process_version);
+	return -ENODEV;
+}
+
 /* @ret_text: the error text of the process, or "". */
-static int send_hello(struct adsm_process_device *device, int memory_fd, int shared_fd, char *ret_text)
+static int send_hello(struct adsm_process_device *device, const char *program, int memory_fd, int shared_fd,
+		      char *ret_text)
 {
 	const struct adsm_process_request request = {
-		.version = ADSM_PROCESS_VERSION, .op = ADSM_PROCESS_HELLO,
-		.n_threads = device->base.caps.compute_units,
+		.op = ADSM_PROCESS_HELLO, .n_threads = device->base.caps.compute_units,
 		.base = device->arena_base, .size = device->arena_size, .extra = extra_size(device),
 	};
 	const int fds[] = { memory_fd, shared_fd };
-	const int sock = adsm_fd_number(device->sock);
 	struct adsm_process_reply reply;
-	int ret, n;
+	int ret;
 
-	ret = adsm_process_send(sock, &request, sizeof(request), fds, 2);
+	ret = adsm_process_send(adsm_fd_number(device->sock), &request, sizeof(request), fds, 2);
+	if (!ret)
+		ret = check_version(device, program, ret_text);
+	if (!ret)
+		ret = receive_answer(device, &reply, sizeof(reply));
 	if (ret)
 		return ret;
-	n = await_answer(device, sock);
-	if (n <= 0)
-		return n ? -errno : -ETIMEDOUT;
-	ret = adsm_process_receive(sock, &reply, sizeof(reply), NULL);
-	if (ret)
-		return ret;
-	if (reply.version != ADSM_PROCESS_VERSION)
-		return -EPROTO;
 	strcpy(ret_text, reply.text);
 	return reply.error;
 }
@@ -221,7 +242,7 @@ static int start_once(struct adsm_process_device *device, const char *program, i
 	if (!ret && pidfd >= 0)
 		ret = adsm_fd_keep(pidfd, &device->pidfd);
 	if (!ret)
-		ret = send_hello(device, memory_fd, shared_fd, ret_text);
+		ret = send_hello(device, program, memory_fd, shared_fd, ret_text);
 	if (ret == -EPIPE && !*adsm_process_said_end(device->shared))
 		ret = say_killed(device, program, ret_text);
 	if (ret) {
@@ -256,8 +277,8 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 				"in a row; set ADSM_ARENA", device->title, device->arena_size,
 				(void *)device->arena_base, max_starts);
 	else if (ret == -EPROTO || ret == -EPIPE || ret == -ETIMEDOUT)
-		ret = adsm_fail(-ENODEV, "%s: %s did not answer, or its answer is not valid for this version of the "
-				"library", device->title, program);
+		ret = adsm_fail(-ENODEV, "%s: %s did not answer, or its answer is not valid for the library's version, "
+				"%s", device->title, program, adsm_process_version);
 	else if (ret)
 		ret = adsm_fail(ret, "%s: %s could not be started: %s%s", device->title, program, strerror(-ret),
 				adsm_os_limit(ret));
@@ -463,7 +484,6 @@ int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_req
 	ret = adsm_process_status(&device->base);
 	if (ret)
 		return ret;
-	request->version = ADSM_PROCESS_VERSION;
 	adsm_mutex_lock(&device->request_lock);
 	/* Read the number after locking: it may have changed while another request was being served. */
 	sock = adsm_fd_number(device->sock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shared.h - what the library and the process of a device agree on: the memory that both map, the queue in it, and the
- * messages between them. Both are built from the same version of this file; the version number detects a device program
- * of another version.
+ * messages between them. Both are built from the same version of this file; a greeting detects a device program of
+ * another version.
  */
 #pragma once
 
@@ -12,8 +12,6 @@
 #include <stdint.h>
 
 #include "base/os.h"
-
-#define ADSM_PROCESS_VERSION 0x6163700du
 
 #define ADSM_PROCESS_SLOTS 256		/* maximum number of outstanding launches */
 #define ADSM_PROCESS_LANES 4		/* orders of launches; most devices have only the first one */
@@ -269,7 +267,7 @@ void adsm_process_say_end(struct adsm_process_shared *shared, const char *text);
 /* Returns the recorded text, or "". */
 const char *adsm_process_said_end(struct adsm_process_shared *shared);
 
-/* ---- messages: each request has one reply */
+/* ---- messages: the device's program greets (greet.h), then each request has one reply */
 
 enum adsm_process_op {
 	ADSM_PROCESS_HELLO,			/* descriptors: device memory, shared memory */
@@ -284,7 +282,7 @@ enum adsm_process_op {
 };
 
 struct adsm_process_request {
-	uint32_t version, op, index;
+	uint32_t op, index;
 	uint32_t n_threads;		/* hello: threads that run kernels */
 	uint64_t base, size;		/* hello: the address range for device memory */
 	uint64_t extra;			/* hello: bytes of shared->extra */
@@ -293,7 +291,6 @@ struct adsm_process_request {
 };
 
 struct adsm_process_reply {
-	uint32_t version;
 	int32_t error;			/* 0 or a negative errno */
 	uint32_t index;
 	/* A kernel, according to its module: it may do atomics on device memory; it may call services. */

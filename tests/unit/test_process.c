@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "list.h"
+#include "process/greet.h"
 #include "process/launch.h"
 #include "process/memory.h"
 #include "process/module.h"
@@ -189,17 +190,38 @@ static void test_telling(void)
 
 /* ---- keepers: this program again, which keeps a child that has the socket */
 
+/* Programs of another version: one that says so, and one that is so old that it does not greet. */
+static bool keep_another(const char *how)
+{
+	const struct adsm_process_greeting greeting = { ADSM_PROCESS_MAGIC, "0.0.9 (12345678)" };
+	const struct adsm_process_reply reply = { 0 };
+	struct adsm_process_request hello;
+
+	if (!strcmp(how, "another"))
+		adsm_process_send(ADSM_PROCESS_SOCKET, &greeting, sizeof(greeting), NULL, 0);
+	else if (!strcmp(how, "older"))
+		adsm_process_send(ADSM_PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0);
+	else
+		return false;
+	while (!adsm_process_receive(ADSM_PROCESS_SOCKET, &hello, sizeof(hello), NULL))
+		;
+	return true;
+}
+
 static const char *const refuses[] = { "it rains", "the door is shut" };
 
 static void keep(const char *how)
 {
-	struct adsm_process_reply reply = { .version = ADSM_PROCESS_VERSION };
+	struct adsm_process_reply reply = { 0 };
 	struct adsm_process_request hello;
 	struct adsm_process_shared *shared;
 	int fds[ADSM_PROCESS_MAX_FDS], status;
 	pid_t child;
 	void *p;
 
+	if (keep_another(how))
+		return;
+	adsm_process_greet(ADSM_PROCESS_SOCKET);
 	CHECK_OK(adsm_process_receive(ADSM_PROCESS_SOCKET, &hello, sizeof(hello), fds));
 	CHECK(hello.op == ADSM_PROCESS_HELLO && hello.extra >= EXTRA && fds[0] >= 0 && fds[1] >= 0);
 	CHECK_OK(adsm_os_map(NULL, sizeof(*shared) + hello.extra, ADSM_PROCESS_KEPT, 0, ADSM_PROT_RW, &p));
@@ -254,6 +276,13 @@ static void test_refusal(const char *how, const char *says)
 {
 	CHECK_EQ(adsm_process_open(describe_kept(how), &arena, &opened), -ENODEV);
 	CHECKF(!strcmp(adsm_last_error(), says), "%s", adsm_last_error());
+}
+
+static void test_version(const char *how, const char *says)
+{
+	CHECK_EQ(adsm_process_open(describe_kept(how), &arena, &opened), -ENODEV);
+	CHECKF(strstr(adsm_last_error(), says) && strstr(adsm_last_error(), adsm_process_version), "%s",
+	       adsm_last_error());
 }
 
 /* What the device is ends; the keeper has the time to say why. */
@@ -327,6 +356,8 @@ int main(int argc, char **argv)
 	test_access();
 	make_arena();
 	test_telling();
+	test_version("another", " has version 0.0.9 (12345678), but the library has version ");
+	test_version("older", " did not answer, or its answer is not valid for the library's version, ");
 	test_refusal("refuse", "test device: it rains");
 	test_refusal("refuse-taken", "test device: the door is shut");
 	test_kept("say", "test device: node 0 is gone");

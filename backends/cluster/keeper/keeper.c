@@ -18,6 +18,7 @@
 #include "cluster/keeper/start.h"
 #include "cluster/shared.h"
 #include "process/ended.h"
+#include "process/greet.h"
 #include "process/shared.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ struct keeper {				/* in memory that both processes share */
 /* The application's first request stays in the socket for node 0. If the keeper answers it, node 0 does not. */
 static void answer(struct keeper *keeper)
 {
-	struct adsm_process_reply reply = { .version = ADSM_PROCESS_VERSION, .error = keeper->error };
+	struct adsm_process_reply reply = { .error = keeper->error };
 	struct adsm_process_request request;
 	int fds[ADSM_PROCESS_MAX_FDS];
 
@@ -408,6 +409,8 @@ int main(int argc, char **argv)
 	int status = 0;
 	pid_t pid;
 
+	/* Before anything that another version may do in another way. */
+	adsm_process_greet(ADSM_PROCESS_SOCKET);
 	/* No answer: the process that started this one detects that. */
 	if (keeper == MAP_FAILED || !adsm_cluster_start_read(&keeper->start, argc, argv) || !map_shared(keeper))
 		return 1;

@@ -175,10 +175,8 @@ void adsm_serve(const struct adsm_server *server)
 			;
 		if (polled[1].revents || adsm_process_receive(ADSM_PROCESS_SOCKET, &request, sizeof(request), fds))
 			return;
-		reply = (struct adsm_process_reply){ .version = ADSM_PROCESS_VERSION };
-		if (request.version != ADSM_PROCESS_VERSION)
-			reply.error = -EPROTO;
-		else if (request.op == ADSM_PROCESS_HELLO)
+		reply = (struct adsm_process_reply){ 0 };
+		if (request.op == ADSM_PROCESS_HELLO)
 			reply.error = hello(server, &request, fds, &reply);
 		else
 			reply.error = server->answer(&request, fds, &reply);

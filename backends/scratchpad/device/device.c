@@ -13,6 +13,7 @@
 #include "overlay.h"
 #include "process/device/crash.h"
 #include "process/device/serve.h"
+#include "process/greet.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ int main(int argc, char **argv)
 {
 	static const struct adsm_server server = { start, answer };
 
+	adsm_process_greet(ADSM_PROCESS_SOCKET);
 	if (argc != 16)
 		return 2;
 	geometry = (struct adsm_scratchpad_geometry) {
