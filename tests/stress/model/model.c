@@ -301,6 +301,8 @@ static int run_one(uint64_t round, int fd, struct record *of)
 		for (char **variable = environ; *variable; variable++)
 			if (!strncmp(*variable, "ADSM_", 5))
 				fprintf(stderr, " %s", *variable);
+		if (getenv("TEST_SMALL"))
+			fprintf(stderr, " TEST_SMALL=1");
 		fprintf(stderr, " tests/stress/model --seed %lu --round %lu --rounds 1 --ops %lu\n",
 			(unsigned long)seed, (unsigned long)round, n_operations);
 	}
