@@ -48,8 +48,8 @@ ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool rep
 		return false;
 	any = adsm_mapping_has((uintptr_t)p & ~(ADSM_PAGE_SIZE - 1), adsm_whole_pages(size), &object);
 	if (object)
-		adsm_error("%s() is refused: the pages at %p belong to a shared object; free it by adsmFree() or "
-			   "adsmOnceFree()", name, (void *)object);
+		adsm_error("%s() is refused at %s: free shared objects by adsmFree() or adsmOnceFree()", name,
+			   adsm_mapping_text(object).text);
 	else if (any && replaces)
 		adsm_error("%s() is refused: the addresses at %p are reserved for shared objects", name, p);
 	return object || (any && replaces);
@@ -102,15 +102,15 @@ ADSM_SLOW int protect_parts(void *p, size_t size, int prot)
 		if (part.mapping == ADSM_MAPPING_CLOSED)
 			return adsm_refuse(ENOMEM);
 		if (part.mapping == ADSM_MAPPING_OBJECT && prot & PROT_EXEC) {
-			adsm_error("mprotect() is refused: the shared object at %p cannot be executed",
-				   (void *)part.start);
+			adsm_error("mprotect() is refused at %s: shared objects cannot be executed",
+				   adsm_mapping_text(part.start).text);
 			return adsm_refuse(EACCES);
 		}
 		if (part.mapping == ADSM_MAPPING_OBJECT)
 			error = adsm_mapping_protect(part.start, part.size, limit_of(prot));
 		if (error == -ENOTSUP)
-			adsm_error("mprotect() is refused: the engine cannot make the shared object at %p "
-				   "read-only; ADSM_ENGINE=sigsegv can", (void *)part.start);
+			adsm_error("mprotect() is refused at %s: the engine cannot make the object read-only; "
+				   "ADSM_ENGINE=sigsegv can", adsm_mapping_text(part.start).text);
 		if (error)
 			return adsm_refuse(-error);
 	}
@@ -135,8 +135,11 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 	/* Key 0 is the default of all pages: this is a plain mprotect(). */
 	if (key == -1 || key == 0)
 		return protect_parts(p, size, prot);
-	adsm_error("pkey_mprotect() is refused: the shared object at %p cannot have a protection key",
-		   object ? (void *)object : p);
+	if (object)
+		adsm_error("pkey_mprotect() is refused at %s: shared objects cannot have a protection key",
+			   adsm_mapping_text(object).text);
+	else
+		adsm_error("pkey_mprotect() is refused: the addresses at %p are reserved for shared objects", p);
 	return adsm_refuse(EINVAL);
 }
 

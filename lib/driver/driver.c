@@ -32,12 +32,18 @@ static bool pin(const void *p)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(p, &old);
-	int error = object ? adsm_object_pin(object) : -EINVAL;
+	struct adsm_object_text text;
+	size_t size;
+	int error;
 
-	if (object)
-		adsm_home_unlock(object->home, &old);
+	if (!object)
+		return false;
+	text = adsm_object_text(object);
+	size = object->size;
+	error = adsm_object_pin(object);
+	adsm_home_unlock(object->home, &old);
 	if (error)
-		adsm_error("the driver cannot use the object at %p: %s", p, adsm_last_error());
+		adsm_error("the driver cannot use %s (%zu bytes): %s", text.text, size, adsm_last_error());
 	return !error;
 }
 

@@ -334,6 +334,37 @@ static void test_errors(void)
 
 /* ---- what would take the mapping away */
 
+/* Each message of a refused call names the object, its size and where the call's range begins in it. */
+static void test_messages(void)
+{
+	char *object, text[4096], expected[256];
+	const int log = memfd_create("log", MFD_CLOEXEC), own = dup(STDERR_FILENO);
+	ssize_t n;
+
+	CHECK(log >= 0 && own >= 0);
+	object = alloc(3 * PAGE - 1);
+	CHECK_OK(adsmSetName(object, "weights"));
+	CHECK_EQ(dup2(log, STDERR_FILENO), STDERR_FILENO);
+	CHECK(munmap(object + PAGE, PAGE) == -1);
+	CHECK(mprotect(object, PAGE, PROT_READ | PROT_EXEC) == -1);
+	CHECK(pkey_mprotect(object + 2 * PAGE, PAGE, RW, 3) == -1);
+	CHECK_EQ(dup2(own, STDERR_FILENO), STDERR_FILENO);
+	n = pread(log, text, sizeof(text) - 1, 0);
+	CHECK(n > 0);
+	text[n] = '\0';
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = { "munmap", "mprotect", "pkey_mprotect" };
+		static const size_t offsets[] = { PAGE, 0, 2 * PAGE };
+
+		snprintf(expected, sizeof(expected), "%s() is refused at offset %zu of the object 'weights' at %p (%zu "
+			 "bytes): ", names[i], offsets[i], (void *)object, (size_t)3 * PAGE - 1);
+		CHECKF(strstr(text, expected), "not \"%s\" in:\n%s", expected, text);
+	}
+	close(log);
+	close(own);
+	CHECK_OK(adsmFree(object));
+}
+
 static void test_taken(void)
 {
 	int segment = shmget(IPC_PRIVATE, PAGE, 0600);
@@ -477,6 +508,7 @@ static const struct conform_case cases[] = {
 	CASE("refused-calls", test_system_calls),
 	CASE("protect-errors", test_errors),
 	CASE("taken", test_taken),
+	CASE("messages", test_messages),
 	CASE("advice", test_advice),
 	CASE("locks", test_locks),
 };

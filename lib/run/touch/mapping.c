@@ -85,6 +85,30 @@ static void leave(struct adsm_home *home, const struct adsm_sigset *old)
 	adsm_home_unlock(home, old);
 }
 
+struct adsm_mapping_text adsm_mapping_text(uintptr_t address)
+{
+	const struct adsm_once_object *once = adsm_once_at(address);
+	struct adsm_mapping_text text;
+	struct adsm_object *object;
+	struct adsm_sigset old;
+
+	if (once) {
+		adsm_format(text.text, sizeof(text.text), "offset %zu of the write-once object at %p (%zu units of %zu "
+			    "bytes)", address - once->stand_in.start, (void *)once->stand_in.start,
+			    once->handle.count, once->handle.size);
+		return text;
+	}
+	object = enter(address, 1, &old);
+	if (object) {
+		adsm_format(text.text, sizeof(text.text), "offset %zu of %s (%zu bytes)", address - object->start,
+			    ADSM_THE_OBJECT(object), object->size);
+		leave(object->home, &old);
+	} else {
+		adsm_format(text.text, sizeof(text.text), "%p", (void *)address);
+	}
+	return text;
+}
+
 /* ---- */
 
 int adsm_mapping_protect(uintptr_t start, size_t size, enum adsm_prot prot)

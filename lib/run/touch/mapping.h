@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/os.h"
+#include "core/object.h"
 
 enum adsm_mapping {
 	ADSM_MAPPING_OTHER,		/* not the library's */
@@ -22,6 +23,14 @@ enum adsm_mapping {
 enum adsm_mapping adsm_mapping_at(uintptr_t start, size_t *size);
 /* Is any byte of a range the library's? *ret_object: the first address in the range that is in an object; 0: none. */
 bool adsm_mapping_has(uintptr_t start, size_t size, uintptr_t *ret_object);
+
+/* An address of an object in a message: "offset 4096 of the object 'name' at 0x7e8000000000 (8192 bytes)". */
+struct adsm_mapping_text {
+	char text[ADSM_NAME_SIZE + 112];
+};
+
+/* If no object is there any more, the text is "0x7e8000000000". */
+struct adsm_mapping_text adsm_mapping_text(uintptr_t address);
 
 /* ---- a range of whole pages in one object, from adsm_mapping_at(); 0 or a negative errno */
 
