@@ -98,6 +98,15 @@ struct adsm_observer {
 	void (*opened)(struct adsm_object *object, uint32_t first, uint32_t n, bool writing);
 	/* @n blocks from @first on were sent early. */
 	void (*evicted)(struct adsm_object *object, uint32_t first, uint32_t n);
+	/*
+	 * An object was displaced: moved to the host, for room on its device. Called under the home's lock.
+	 *
+	 * @whole: false: this ended early; the object stays, and some of its bytes were fetched.
+	 * @fetched: bytes.
+	 */
+	void (*displaced)(struct adsm_object *object, bool whole, size_t fetched, uint64_t start_ns);
+	/* The same for an object that a call of another device needs. @from, @to: the devices. */
+	void (*moved)(struct adsm_object *object, int from, int to, bool whole, size_t fetched, uint64_t start_ns);
 	/* The handler begins to serve a fault. Until fault(), the fault is the cause of this thread's transfers. */
 	void (*fault_begins)(const struct adsm_fault *fault);
 	/* A fault was handled. @n_signals: 0 or 1. @ahead: blocks opened by fault-ahead. @ns: as fault_ns counts it. */
@@ -196,6 +205,23 @@ static inline void adsm_note_evicted(struct adsm_object *object, uint32_t first,
 	adsm_count(&object->counters, evictions, n);
 	if (adsm_observes(~0u))
 		adsm_observer->evicted(object, first, n);
+}
+
+static inline void adsm_note_displaced(struct adsm_object *object, bool whole, size_t fetched, uint64_t start_ns)
+{
+	adsm_count(&object->counters, displaced, whole);
+	adsm_count(&object->counters, displaced_bytes, fetched);
+	if (adsm_observes(ADSM_OBSERVE_TRACE) && (whole || fetched))
+		adsm_observer->displaced(object, whole, fetched, start_ns);
+}
+
+static inline void adsm_note_moved(struct adsm_object *object, int from, int to, bool whole, size_t fetched,
+				   uint64_t start_ns)
+{
+	adsm_count(&object->counters, moved, whole);
+	adsm_count(&object->counters, moved_bytes, fetched);
+	if (adsm_observes(ADSM_OBSERVE_TRACE) && (whole || fetched))
+		adsm_observer->moved(object, from, to, whole, fetched, start_ns);
 }
 
 static inline void adsm_note_called(struct adsm_object *object)

@@ -127,6 +127,22 @@ static void observe_evicted(struct adsm_object *object, uint32_t first, uint32_t
 	});
 }
 
+static void observe_displaced(struct adsm_object *object, bool whole, size_t fetched, uint64_t start_ns)
+{
+	adsm_trace_put(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_DISPLACED, .start_ns = start_ns, .ns = adsm_os_now_ns() - start_ns, .a = whole,
+		.b = fetched, TO_OBJECT(object),
+	});
+}
+
+static void observe_moved(struct adsm_object *object, int from, int to, bool whole, size_t fetched, uint64_t start_ns)
+{
+	adsm_trace_put(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_OBJECT_MOVED, .start_ns = start_ns, .ns = adsm_os_now_ns() - start_ns, .a = whole,
+		.b = fetched, .object = id_of(object), .device = (uint8_t)from, .to = (uint64_t)to,
+	});
+}
+
 static void add_place(struct adsm_cause_count *count, uint64_t place)
 {
 	uint64_t old = atomic_load_explicit(&count->place, memory_order_relaxed);
@@ -347,6 +363,8 @@ static const struct adsm_observer observer = {
 	.transfer = observe_transfer,
 	.opened = observe_opened,
 	.evicted = observe_evicted,
+	.displaced = observe_displaced,
+	.moved = observe_moved,
 	.fault_begins = fault_begins,
 	.fault = observe_fault,
 	.wait = observe_wait,

@@ -12,6 +12,8 @@ enum adsm_trace_type {
 	ADSM_TRACE_OPENED,	/* detail: 1 write; a: first block; b: read_faults or write_faults */
 	ADSM_TRACE_TRANSFER,	/* detail: direction; a: offset; b: bytes; ns: h2d_ns, d2h_ns */
 	ADSM_TRACE_EVICTED,	/* a: first block; b: evictions */
+	ADSM_TRACE_DISPLACED,	/* a: displaced; b: displaced_bytes */
+	ADSM_TRACE_OBJECT_MOVED,	/* a: moved; b: moved_bytes; to: a device */
 	ADSM_TRACE_CALLED,	/* name: kernel; a: seq; counts calls */
 	ADSM_TRACE_KERNEL,	/* name: kernel; a: seq; b: lane; ns: kernel_ns */
 	ADSM_TRACE_PART,	/* name: kernel; detail: 1 exchange, 0 work; a: seq; b: part of the device */
@@ -34,6 +36,7 @@ struct adsm_trace_event {		/* a cache line */
 		char name[24];
 		uint64_t span_ns;	/* for a fault: its duration, including transfers and waits */
 		struct { uint64_t count, bytes; } moved;
+		uint64_t to;
 	};
 };
 

@@ -15,7 +15,7 @@
 #include "observe/ring.h"
 #include "observe/text.h"
 
-#define TRACE_VERSION 2			/* 2: kernels have a lane */
+#define TRACE_VERSION 3			/* 2: kernels have a lane; 3: displaced, object_move */
 #define FLUSH_NS 100000000		/* between two looks at the rings */
 #define LATE_NS 1000000			/* time after its end until an event is certainly in its ring */
 #define TRACK_NAME_SIZE 256
@@ -189,7 +189,7 @@ struct form {
 	const char *category;
 	const char *verb;		/* text before the object's or kernel's name */
 	bool of_kernel, of_object, why, device, thread;
-	const char *a, *signals, *b, *one, *ns, *count, *bytes;	/* one: an argument whose value is 1 */
+	const char *a, *signals, *b, *to, *one, *ns, *count, *bytes;	/* one: an argument whose value is 1 */
 };
 
 /* Two forms for each type. The second is for a write, for a transfer to the device, for an exchange, and for code. */
@@ -212,6 +212,12 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 	[ADSM_TRACE_EVICTED] = {
 		{ MARK, "evicted", "evicted, ", .of_object = true, .device = true, .a = "first_block",
 		  .b = "evictions" } },
+	[ADSM_TRACE_DISPLACED] = {
+		{ THREAD, "displaced", "displaced, ", .of_object = true, .device = true, .a = "displaced",
+		  .b = "displaced_bytes" } },
+	[ADSM_TRACE_OBJECT_MOVED] = {
+		{ THREAD, "object_move", "moved to another device, ", .of_object = true, .device = true, .a = "moved",
+		  .b = "moved_bytes", .to = "to" } },
 	[ADSM_TRACE_CALLED] = {
 		{ THREAD, "call", "call ", .of_kernel = true, .device = true, .a = "seq", .one = "calls",
 		  .ns = "ns" } },
@@ -345,6 +351,7 @@ static void add_event(struct adsm_ring *ring, const struct adsm_trace_event *eve
 	add_value(form->a, event->a);
 	add_value(form->signals, event->detail >> 1);
 	add_value(form->b, event->b);
+	add_value(form->to, event->to);
 	add_value(form->one, 1);
 	add_value(form->ns, event->ns);
 	add_value(form->count, event->moved.count);
@@ -428,7 +435,8 @@ void adsm_trace_close(const char *why)
 {
 	static const char *const names[] = {
 		[ADSM_TRACE_FAULT] = "fault", [ADSM_TRACE_OPENED] = "opened", [ADSM_TRACE_TRANSFER] = "transfer",
-		[ADSM_TRACE_EVICTED] = "evicted", [ADSM_TRACE_CALLED] = "call", [ADSM_TRACE_KERNEL] = "kernel",
+		[ADSM_TRACE_EVICTED] = "evicted", [ADSM_TRACE_DISPLACED] = "displaced",
+		[ADSM_TRACE_OBJECT_MOVED] = "object_move", [ADSM_TRACE_CALLED] = "call", [ADSM_TRACE_KERNEL] = "kernel",
 		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_PART_WAIT] = "part_wait", [ADSM_TRACE_MOVED] = "moved",
 		[ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_ONCE] = "once", [ADSM_TRACE_IO] = "io",
 		[ADSM_TRACE_MADE] = "made", [ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset",

@@ -107,6 +107,7 @@ static int wait_for_users(const struct adsm_object *object, struct adsm_home *fr
 static int move(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer, struct adsm_object *object,
 		struct adsm_home *from, uint64_t generation)
 {
+	const uint64_t start_ns = adsm_os_now_ns();
 	struct adsm_sigset old;
 	size_t fetched = 0;
 	bool moved = false;
@@ -125,14 +126,13 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 			adsm_object_displace(object);
 		} else if (result == 1) {
 			adsm_act_inexact(object);
-			adsm_count(&object->counters, moved, 1);
 			adsm_object_move(object, bound->home);
 			moved = true;
 		}
 	}
+	adsm_note_moved(object, from->index, bound->home->index, moved, fetched, start_ns);
 	adsm_home_unlock(moved ? bound->home : from, &old);
 	adsm_mutex_unlock(&from->call_mutex);
-	adsm_count(&object->counters, moved_bytes, fetched);
 	return result < 0 ? result : 0;
 }
 

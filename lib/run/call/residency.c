@@ -220,6 +220,7 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 {
 	struct adsm_home *home = bound->home;
 	struct adsm_object *object = oldest(home);
+	const uint64_t start_ns = adsm_os_now_ns();
 	size_t fetched = 0;
 	int result = 0;
 
@@ -228,11 +229,9 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 				 name_of(bound), home->device->name);
 	while (!result && may_leave(object, home))
 		result = adsm_residency_step(object, adsm_object_user(object), &fetched, old);
-	adsm_count(&object->counters, displaced_bytes, fetched);
-	if (result == 1) {
-		adsm_count(&object->counters, displaced, 1);
+	adsm_note_displaced(object, result == 1, fetched, start_ns);
+	if (result == 1)
 		adsm_object_displace(object);
-	}
 	return result < 0 ? result : 0;
 }
 

@@ -110,10 +110,34 @@ def lanes(folder):
     assert all(kernel["tid"] % 10 == 0 and kernel["tid"] // 10 >= kernel["args"]["lane"]
                for kernel in trace.of("kernel")), trace.of("kernel")
     report = read_report(folder)
-    assert report["version"] == trace.events[0]["args"]["version"] == 2, report
+    assert report["version"] == 2 and trace.events[0]["args"]["version"] == 3, report
     assert {(lane["device"], lane["lane"]): lane["calls"] for lane in report["lanes"]} == {
         (0, 0): 4, (0, 1): 5, (0, 2): 6}, report["lanes"]
     assert sum(lane["kernel_ns"] for lane in report["lanes"]) == report["totals"]["kernel_ns"], report
+
+
+def inside(event, bars):
+    return any(bar["tid"] == event["tid"] and bar["ts"] <= event["ts"] and
+               event["ts"] + event["dur"] <= bar["ts"] + bar["dur"] for bar in bars)
+
+
+def displaced(folder):
+    """Objects that make room for a call, and objects that a call of another device needs, inside of these calls."""
+    trace = whole(folder, TRACED, "room", **SMALL, ADSM_CPU_MEMORY="discrete", ADSM_CPU_MEMORY_SIZE="512K")
+    events = trace.of("displaced")
+    assert [event["args"]["label"] for event in events[:3]] == ["object 0", "object 1", "object 2"], events
+    assert all(event["args"]["displaced_bytes"] == 40 * 4096 and inside(event, trace.of("call"))
+               for event in events), events
+    fetches = [event for event in trace.of("transfer") if event["args"]["why"] == "room"]
+    assert sum(event["args"]["d2h_bytes"] for event in fetches) == trace.sums()["displaced_bytes"], fetches
+    trace = whole(folder, TRACED, "moves", **SMALL, ADSM_CPU_MEMORY="discrete", ADSM_CPU_DEVICES="2")
+    events = trace.of("object_move")
+    assert [(event["args"]["label"], event["args"]["device"], event["args"]["to"]) for event in events] == [
+        ("counted", 1, 0), ("counted", 0, 1)], events
+    # Each before the bar of its call; the first call was on device 1.
+    calls = trace.of("call")[1:]
+    assert all(event["tid"] == call["tid"] and event["ts"] + event["dur"] <= call["ts"]
+               for event, call in zip(events, calls, strict=True)), (events, calls)
 
 
 def expect_dropped(trace, totals):
@@ -300,4 +324,4 @@ with tempfile.TemporaryDirectory() as directory:
      "signals": signals, "killed": killed, "unwritable": unwritable, "limited": limited, "forks": forks,
      "execs": execs, "exec_late": exec_late,
      "exec_handler": exec_handler, "exec_pipe": exec_pipe, "closes": closes, "restart": restart, "rings": rings,
-     "lanes": lanes, "picture": picture}[CASE](directory)
+     "lanes": lanes, "displaced": displaced, "picture": picture}[CASE](directory)

@@ -125,6 +125,45 @@ static void lanes(void)
 	CHECK(!adsmSync());
 }
 
+/* The device has room for three of five objects of 40 pages. */
+static void room(void)
+{
+	unsigned *p[5];
+	char name[16];
+
+	start();
+	for (unsigned i = 0; i < 5; i++) {
+		snprintf(name, sizeof(name), "object %u", i);
+		p[i] = make(40 * PAGE, name);
+	}
+	for (unsigned i = 0; i < 10; i++)
+		call(p[i % 5], 1);
+	CHECK(!adsmSync());
+}
+
+/* An object that calls of both devices need. */
+static void moves(void)
+{
+	unsigned *own[2], *p, n = 1;
+	adsmKernel *add;
+
+	start();
+	add = adsmKernelGet(module, "add");
+	CHECK(add);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!adsmDeviceSet(i));
+		own[i] = make(PAGE, "own");
+	}
+	p = make(40 * PAGE, "counted");
+	call(p, 1);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!adsmDeviceSet(i));
+		CHECK(!adsmCall(add, adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(p), adsmPtr(own[i]), adsmPtr(p),
+				adsmVal(n)));
+	}
+	CHECK(!adsmSync());
+}
+
 static void *run_thread(void *arg)
 {
 	unsigned *p;
@@ -374,7 +413,7 @@ int main(int argc, char **argv)
 		{ "all", all }, { "evicts", evicts }, { "threads", threads }, { "ended", ended },
 		{ "signals", signals }, { "killed", killed }, { "forks", forks }, { "execs", execs },
 		{ "exec_late", exec_late }, { "exec_handler", exec_handler }, { "closes", closes },
-		{ "restart", restart }, { "lanes", lanes },
+		{ "restart", restart }, { "lanes", lanes }, { "room", room }, { "moves", moves },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)

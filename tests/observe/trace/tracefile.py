@@ -5,13 +5,14 @@ import json
 
 COUNTERS = ["h2d_bytes", "d2h_bytes", "h2d_transfers", "d2h_transfers", "read_faults", "write_faults", "signals",
             "ahead_blocks", "evictions", "calls", "kernel_ns", "h2d_ns", "d2h_ns", "fault_ns", "io_ns", "wait_ns",
-            "once_waits", "once_ns"]
+            "once_waits", "once_ns", "displaced", "displaced_bytes", "moved", "moved_bytes"]
 PROGRAM = 1
 IO_TRACK, LAST_TRACK = 10000000, 80000000
 PART_TRACK = 1000
 # The category says where an event is and what it is; the counter its time adds to.
 BARS = {"fault": None, "call": "ns", "wait": "wait_ns", "once": "once_ns", "io": "io_ns", "kernel": "kernel_ns",
-        "transfer": None, "part": None, "moved": None}
+        "transfer": None, "part": None, "moved": None, "displaced": None, "object_move": None}
+OF_THREADS = ("fault", "call", "wait", "once", "io", "displaced", "object_move")
 INSTANTS = ["opened", "evicted", "object", "reset"]
 
 
@@ -32,7 +33,7 @@ def check_lines(text):
 def check_bar(event):
     category = event["cat"]
     assert category in BARS, event
-    assert (event["pid"] == PROGRAM) == (category in ("fault", "call", "wait", "once", "io")), event
+    assert (event["pid"] == PROGRAM) == (category in OF_THREADS), event
     exact = BARS[category]
     if category == "transfer":
         exact = "h2d_ns" if "h2d_ns" in event["args"] else "d2h_ns"
