@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "observe/advice.h"
+#include "observe/costs.h"
 #include "observe/options.h"
 #include "observe/text.h"
 
@@ -459,6 +460,29 @@ static void text_kernels_advice(FILE *out, const struct adsm_facts *facts)
 		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=json:FILE)\n", n - n_shown);
 }
 
+/* The calls of each lane, if more than one lane has had calls. A single lane has the numbers of the totals. */
+static void text_lanes(FILE *out)
+{
+	struct adsm_lane_sum sums[ADSM_MAX_DEVICES][ADSM_LANES_MAX];
+	const int n_devices = adsm_n_homes;
+	unsigned n = 0;
+
+	for (int device = 0; device < n_devices; device++) {
+		adsm_costs_lanes(device, sums[device]);
+		for (unsigned lane = 0; lane < ADSM_LANES_MAX; lane++)
+			n += sums[device][lane].calls != 0;
+	}
+	if (n < 2)
+		return;
+	fputs("adsm:\nadsm: calls by lanes of devices\n", out);
+	for (int device = 0; device < n_devices; device++)
+		for (unsigned lane = 0; lane < ADSM_LANES_MAX; lane++)
+			if (sums[device][lane].calls)
+				fprintf(out, "adsm: device %d, lane %u: %s, kernels ran for %s\n", device, lane,
+					count_text(sums[device][lane].calls, "call").text,
+					time_text(sums[device][lane].kernel_ns).text);
+}
+
 /* Objects that moved to the host because the device was full. */
 static void text_displaced(FILE *out, const struct adsm_facts *facts)
 {
@@ -481,6 +505,7 @@ void adsm_report_text(FILE *out, struct adsm_facts *facts)
 	text_head(out, facts);
 	text_time(out, facts);
 	text_waiters(out, facts);
+	text_lanes(out);
 	text_displaced(out, facts);
 	text_advice(out, facts);
 	text_kernels_advice(out, facts);

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -114,6 +115,14 @@ def lanes(folder):
     assert {(lane["device"], lane["lane"]): lane["calls"] for lane in report["lanes"]} == {
         (0, 0): 4, (0, 1): 5, (0, 2): 6}, report["lanes"]
     assert sum(lane["kernel_ns"] for lane in report["lanes"]) == report["totals"]["kernel_ns"], report
+    # The same as text; a single lane has no lines.
+    for case, expected in (("lanes", [(0, 4), (1, 5), (2, 6)]), ("room", [])):
+        arguments = command(folder, TRACED, case, **SMALL)
+        arguments["env"]["ADSM_STATS"] = f"text:{folder}/text"
+        subprocess.run(**arguments, check=True)
+        with open(folder + "/text", encoding="utf-8") as file:
+            lines = re.findall(r"adsm: device 0, lane (\d+): (\d+) calls, kernels ran for [\d.]+ [mu]?s\n", file.read())
+        assert [tuple(map(int, line)) for line in lines] == expected, (case, lines)
 
 
 def inside(event, bars):
