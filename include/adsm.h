@@ -462,7 +462,8 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  *   -EIO      a transfer failed
  *   -ENOMEM   the objects that the kernel uses do not fit on the device together, or the host has no memory for the
  *             objects that would make room for them; adsmLastError() has the numbers (docs/oversubscription.md)
- * A call that fails changes no contents, and the caller may repeat it.
+ * A call that fails changes no contents, and the caller may repeat it. There is one exception: if the call overwrites
+ * an object (ADSM_OUT) that has to move to its device, the contents of that object may be lost.
  */
 ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args,
 			  size_t n);

@@ -134,9 +134,38 @@ static void bytes(void)
 	increment(a);
 	if (!batch()) {
 		CHECK_OK(adsmDeviceSet(0));
-		CALL("add", N, adsmPtr(b), adsmPtr(b), adsmPtr(a), adsmVal((unsigned)N));
+		CALL("increment", N, adsmPtr(a), adsmVal((unsigned)N), adsmUse(b, ADSM_ACCESS_IN));
 		CHECK_EQ(stats().moved_bytes - before.moved_bytes, SIZE);
 	}
+	SYNC();
+}
+
+/* A call that overwrites an object needs none of its bytes. If it reads the object, too, it needs all of them. */
+static void overwritten(void)
+{
+	adsmStats before;
+	unsigned *a, *c;
+
+	start();
+	if (batch())
+		skip("the library fetches each object at a sync");
+	a = words_on(0, 1);
+	increment(a);
+	c = words_on(1, 9);
+	before = object_stats(a);
+	copy(c, a);
+	CHECK_EQ(object_stats(a).moved, 1);
+	CHECK_EQ(object_stats(a).moved_bytes, 0);
+	SETTLE();
+	CHECK_EQ(object_stats(a).h2d_bytes, before.h2d_bytes);
+	expect(a, 9);
+	increment(a);
+	c = words_on(0, 5);
+	CALL("add", N, adsmPtr(a), adsmPtr(c), adsmPtr(a), adsmVal((unsigned)N));
+	CHECK_EQ(object_stats(a).moved_bytes, SIZE);
+	SETTLE();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(a[i], i, 15 + 2 * i);
 }
 
 /* ---- copies of objects that calls only read */
@@ -758,6 +787,7 @@ static void any(void)
 static const struct conform_case cases[] = {
 	CASE("move-mixed", mixed),
 	CASE("move-bytes", bytes),
+	CASE("move-overwritten", overwritten),
 	CASE("move-copied", copied),
 	CASE("move-copied-written", copied_written),
 	CASE("move-copied-freed", copied_freed),

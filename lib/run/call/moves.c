@@ -104,6 +104,34 @@ static int wait_for_users(const struct adsm_object *object, struct adsm_home *fr
 	return error;
 }
 
+/* Do all pointers of the call to the object have this access, and does no other pointer reach it? */
+static bool only(const struct adsm_bound *bound, const struct adsm_object *object, unsigned access)
+{
+	bool all = bound->named;
+
+	for (size_t i = 0; i < bound->n_pointers && all; i++) {
+		const struct adsm_named_pointer *pointer = &bound->pointers[i];
+
+		all = pointer->access == access ||
+			(uintptr_t)pointer->p - object->start >= object->span + pointer->raw;
+	}
+	return all;
+}
+
+/* The bytes that only the device has do not matter any more. Only when no call uses them, and none of them moves. */
+static void drop_bytes(struct adsm_object *object)
+{
+	struct adsm_blocks *blocks = &object->blocks;
+
+	if (adsm_object_user(object) || blocks->n_busy || blocks->n_sending ||
+	    blocks->unsent >> blocks->protocol->initial & 1)
+		return;
+	for (uint32_t b = 0; b < blocks->n; b++)
+		if (adsm_blocks_lack(blocks, b))
+			adsm_blocks_discard(blocks, b, 1);
+	adsm_object_mark_open(object);
+}
+
 static int move(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer, struct adsm_object *object,
 		struct adsm_home *from, uint64_t generation)
 {
@@ -120,6 +148,8 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	while (result >= 0 && !moved && adsm_object_is_at(object, from) && object->live && !object->freeing &&
 	       object->generation == generation) {
 		result = check(bound, pointer, object);
+		if (!result && only(bound, object, ADSM_ACCESS_OUT))
+			drop_bytes(object);
 		if (!result)
 			result = adsm_residency_step(object, adsm_object_user(object), &fetched, &old);
 		if (result == 1 && object->memory) {
@@ -140,15 +170,7 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 
 bool adsm_moves_only_reads(const struct adsm_bound *bound, const struct adsm_object *object)
 {
-	bool reads = bound->named;
-
-	for (size_t i = 0; i < bound->n_pointers && reads; i++) {
-		const struct adsm_named_pointer *pointer = &bound->pointers[i];
-
-		reads = pointer->access == ADSM_ACCESS_IN ||
-			(uintptr_t)pointer->p - object->start >= object->span + pointer->raw;
-	}
-	return reads;
+	return only(bound, object, ADSM_ACCESS_IN);
 }
 
 /* Move the object of a pointer, if it is elsewhere; or copy it, if the call only reads it. */
