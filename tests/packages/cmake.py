@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A project of CMake finds the installed library, builds kernels, and builds them again if a header has changed:
 cmake.py CMAKE MESON BUILD_FOLDER SANITIZER"""
+import json
 import os
 import shutil
 import subprocess
@@ -51,6 +52,14 @@ find_package(adsm {version} REQUIRED)
             "-DWANTED=" + wanted, status=status)
 
 
+def listed(out):
+    """The list for clangd has the program and the sources of kernels, with their options."""
+    with open(os.path.join(out, "compile_commands.json"), encoding="utf-8") as file:
+        entries = {os.path.basename(entry["file"]): entry for entry in json.load(file)}
+    expect("sources in compile_commands.json", sorted(entries), ["kernels.c", "others.c", "scale.c"])
+    expect("options of kernels.c", "FACTOR_BY_OPTION=2" in " ".join(entries["kernels.c"]["arguments"]), True)
+
+
 def main(cmake, meson, build, sanitizer):
     if cmake == "-":
         print("there is no cmake (Debian: cmake)")
@@ -65,15 +74,22 @@ def main(cmake, meson, build, sanitizer):
         shutil.copytree(SOURCES, project)
         header = os.path.join(project, "factor.h")
         write(header, "#define FACTOR 3\n")
-        run(cmake, "-G", "Ninja", "-S", project, "-B", out, "-DCMAKE_PREFIX_PATH=" + prefix)
+        run(cmake, "-G", "Ninja", "-S", project, "-B", out, "-DCMAKE_PREFIX_PATH=" + prefix,
+            "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
         run(cmake, "--build", out)
         expect("scale", run("./scale", cwd=out), "42\n")
         expect("scale others.adsm", run("./scale", "others.adsm", cwd=out), "700\n")
+        listed(out)
         # Only the module depends on the header.
         write(header, "#define FACTOR 5\n")
         run(cmake, "--build", out)
         expect("scale with the other header", run("./scale", cwd=out), "70\n")
         expect("a build without a change", "ninja: no work to do." in run(cmake, "--build", out), True)
+        # CMake writes its list anew; the entries of kernels come back.
+        os.utime(os.path.join(project, "CMakeLists.txt"))
+        run(cmake, "--build", out)
+        listed(out)
+        expect("a second build without a change", "ninja: no work to do." in run(cmake, "--build", out), True)
 
 
 if __name__ == "__main__":
