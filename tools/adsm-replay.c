@@ -2,6 +2,7 @@
 /* adsm-replay.c - replays a recording under other protocols, sizes and links: the command line, and the sweep. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "adsmreplay.h"
 #include "base/log.h"
@@ -244,6 +245,17 @@ static bool agrees(const struct recording *recording, const struct result *resul
 		result->stats.h2d_transfers == real.h2d_transfers && result->stats.d2h_transfers == real.d2h_transfers;
 }
 
+/* On a terminal: how far a long sweep is. The end erases the line. */
+static void show(size_t i, size_t n)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (i < n)
+		fprintf(stderr, "\r\033[Kadsm-replay: setting %zu of %zu\r", i, n - 1);
+	else
+		fputs("\r\033[K", stderr);
+}
+
 /* Replay all settings. There is a row for each of them and each link. Returns NULL after an error message. */
 static struct row *replay_all(const struct recording *recording, const struct plan *plan, const struct link *links,
 			      size_t n_links)
@@ -262,6 +274,7 @@ static struct row *replay_all(const struct recording *recording, const struct pl
 	}
 	known = *first.about || !recording->ended || agrees(recording, &first);
 	for (size_t i = 1; i < plan->n; i++) {
+		show(i, plan->n);
 		if (!replay(recording, &plan->settings[i], &result)) {
 			free(rows);
 			return NULL;
@@ -272,6 +285,7 @@ static struct row *replay_all(const struct recording *recording, const struct pl
 		for (size_t j = 0; j < n_links; j++)
 			rows[(i - 1) * n_links + j] = (struct row){ plan->settings[i], links[j], result };
 	}
+	show(plan->n, plan->n);
 	return rows;
 }
 

@@ -54,6 +54,7 @@ bool bench_smoke;
 static FILE *json;
 static int *n_rows;			/* written so far, by whichever process */
 static const char *running;
+static bool shows;
 
 /* ---- what the benchmarks use */
 
@@ -193,10 +194,20 @@ double bench_compare(struct bench_row *row, int rounds, double (*ours)(void *), 
 	return cold[0];
 }
 
+/* With "all", on a terminal: which benchmark runs. A row, and the end, erase the line. */
+static void show(size_t i)
+{
+	if (shows && i < N_BENCHES)
+		fprintf(stderr, "\r\033[Kadsm-bench: %s, %zu of %zu\r", benches[i].name, i + 1, N_BENCHES);
+	else if (shows)
+		fputs("\r\033[K", stderr);
+}
+
 void bench_emit(const struct bench_row *row)
 {
 	double ratio = row->ours / row->floor;
 
+	show(N_BENCHES);
 	if (json)
 		fprintf(json, "%s\n {\"bench\": \"%s\", \"case\": \"%s\", \"unit\": \"%s\", "
 			"\"ours\": %.4f, \"floor\": %.4f, \"ratio\": %.4f}", *n_rows ? "," : "", running,
@@ -289,9 +300,13 @@ int main(int argc, char **argv)
 			bench_die("%s: %s", file, strerror(errno));
 		fputc('[', json);
 	}
+	shows = all && isatty(STDERR_FILENO);
 	for (size_t i = 0; i < N_BENCHES; i++)
-		if (all || !strcmp(name, benches[i].name))
+		if (all || !strcmp(name, benches[i].name)) {
+			show(i);
 			failed |= run(i);
+		}
+	show(N_BENCHES);
 	if (json && (fputs("\n]\n", json) < 0 || fclose(json)))
 		bench_die("%s: %s", file, strerror(errno));
 	return failed;

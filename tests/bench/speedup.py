@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+from progress import Progress
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
 SIZE = sys.argv[3] if len(sys.argv) > 3 else "cfc-paper"
@@ -193,8 +195,13 @@ def main():
             report(programs, rows)
         return
     programs = with_cuda_c(PROGRAMS)
-    rows = model([f"{program}={record(program, SIZE)}*{TIMES.get(SIZE, {}).get(brief(program), 1)}"
-                  for program in programs])
+    progress, records = Progress(len(programs) + 1), []
+    for program in programs:
+        progress.step(f"{program} is recorded")
+        records.append(f"{program}={record(program, SIZE)}*{TIMES.get(SIZE, {}).get(brief(program), 1)}")
+    progress.step("the model of all clusters")
+    rows = model(records)
+    progress.end()
     report(programs, rows)
 
 

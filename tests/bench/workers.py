@@ -8,6 +8,7 @@ import statistics
 import sys
 import time
 
+from progress import Progress
 from virtual import draw, measure, write_csv
 
 BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -18,9 +19,11 @@ PROGRAMS = os.environ.get("PROGRAMS", "").split() or ["blackscholes", "ep", "jac
                                                      "raytrace", "water"]
 COSTS = os.environ.get("COSTS", "").split() or ["cell", "modern"]
 REPEAT = int(os.environ.get("REPEAT", "3"))
+PROGRESS = Progress(len(COSTS) * len(PROGRAMS) * (2 + len(NODES)))
 
 
 def row(program, costs, nodes, workers, one, six):
+    PROGRESS.step(f"{program} with the costs {costs}, {workers} workers on {nodes} nodes")
     ms = statistics.median(measure(BUILD, OUT, ["--size", SIZE, "--workers", str(workers), program], costs, nodes)
                            for _ in range(REPEAT))
     # COMIC++, section 6.4, all of each program being parallel.
@@ -54,6 +57,7 @@ def print_table(all_rows):
 def main():
     os.makedirs(OUT, exist_ok=True)
     all_rows = list(rows())
+    PROGRESS.end()
     write_csv(os.path.join(OUT, "workers.csv"), all_rows)
     draw("workers.gp", os.path.join(OUT, "workers.csv"),
          f"adsm-tasks, size {SIZE}, pages of 16 KiB, medians of {REPEAT}; {time.strftime('%Y-%m-%d')}\n"
