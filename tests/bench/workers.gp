@@ -13,7 +13,7 @@ array colours[7] = [black, blue, green, orange, vermilion, sky, grey]
 bar = 0.12
 
 set xrange [0.4:n_programs + 0.6]
-set yrange [0.3:600]
+set yrange [0.1:600]
 set logscale y 10
 set format y "%g"
 set boxwidth bar
