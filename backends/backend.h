@@ -62,6 +62,7 @@ struct adsm_device_caps {
 	bool once_travels;	/* and units are copied, so that a unit that was set stays set */
 	bool services;		/* kernels may call services: config.serve */
 	bool task_services;	/* tasks, too */
+	bool intervals;		/* a launch may be an interval of the grid; otherwise it is the whole grid */
 	bool variables;		/* a launch gives kernels the addresses of their module's variables */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* the kind of device memory, in one word, for people */

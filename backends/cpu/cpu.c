@@ -49,6 +49,7 @@ static void describe(struct adsm_process_device *process, int index)
 		.unified = adsm_cpu_options.unified,
 		.survives = true,
 		.once = true,
+		.intervals = true,
 		.variables = true,
 		.services = true,
 		.task_services = true,

@@ -479,7 +479,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	int error;
 
 	/* From here on writes of the CPU race with the device's write: they fault and wait. */
-	for (uint32_t b = first; b < first + n; b++)
+	for (uint32_t b = first; b < first + n && object->blocks.detects; b++)
 		if (object->blocks.at[b].view != ADSM_PROT_NONE) {
 			error = adsm_view_set(object, b, n - (b - first), ADSM_PROT_NONE);
 			if (error)

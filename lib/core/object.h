@@ -37,6 +37,7 @@ struct adsm_object {
 	bool chunked;
 	/* its device memory stays until it is freed: resident.h */
 	_Atomic bool pinned;
+	bool stays;			/* the same until a call that is split has ended (run/call/split.c) */
 	bool fixed;			/* a variable of a module: its home never changes */
 	bool placing;			/* a thread is taking or freeing its device memory */
 	bool parked;			/* its policy is one of home->residents.parked */

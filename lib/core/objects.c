@@ -249,7 +249,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->adopted = options->adopt || options->reuse;
 	object->pinned = is_pinned(object->home, options);
 	object->fixed = options->fixed;
-	object->placing = object->parked = false;
+	object->placing = object->parked = object->stays = false;
 	object->memory = NULL;
 	object->round = 0;
 	object->blocks = (struct adsm_blocks){

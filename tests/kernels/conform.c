@@ -68,6 +68,13 @@ ADSM_KERNEL(add, ADSM_IN(unsigned, a), ADSM_IN(unsigned, b), ADSM_OUT(unsigned, 
 	}
 }
 
+ADSM_KERNEL(count_up, ADSM_INOUT(unsigned, a))
+{
+	ADSM_THREADS {
+		ADSM_ATOMIC_ADD(a, 1);
+	}
+}
+
 ADSM_KERNEL(addf, ADSM_IN(float, a), ADSM_IN(float, b), ADSM_OUT(float, c), ADSM_VAL(unsigned, n))
 {
 	ADSM_THREADS {

@@ -8,7 +8,7 @@ import tree
 
 CPLUSPLUS = ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h", "include/adsm_once.hpp",
              "include/adsm_service.h", "include/adsm_lend.h", "include/adsm_prefetch.h", "include/adsm_queue.h",
-             "include/adsm_texture.h"]
+             "include/adsm_split.h", "include/adsm_texture.h"]
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
     "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h",
@@ -16,6 +16,7 @@ LANGUAGES = {
                                                                                   "include/adsm_service.h",
                                                                                   "include/adsm_lend.h",
                                                                                   "include/adsm_queue.h",
+                                                                                  "include/adsm_split.h",
                                                                                   "include/adsm_texture.h",
                                                                                   "include/adsm_prefetch.h",
                                                                                   "include/comic_pp_manager.h"]),

@@ -12,6 +12,7 @@
 
 #include "adsm.h"
 #include "adsm_once.h"
+#include "adsm_split.h"
 
 #define GUARD 0xa5
 
@@ -141,10 +142,36 @@ static void check_once(void)
 #endif
 }
 
+static void check_split(const char *path)
+{
+	adsmModule *module = adsmModuleLoad(path);
+	adsmKernel *kernel = adsmKernelGet(module, "vecadd");
+	adsmSplit split = ADSM_SPLIT_INIT;
+	adsmDim grid = { 4, 1, 1 }, block = { 256, 1, 1 };
+	float *p = (float *)adsmAlloc(4096);
+	adsmSplitRows rows = { p, 1024 };
+	unsigned n = 1024;
+	const adsmArg args[] = { adsmPtr(p), adsmPtr(p), adsmPtr(p), { ADSM_ARG_VALUE, 0, &n, sizeof(n) } };
+
+	CHECK(kernel && p);
+	p[n - 1] = 2;
+	split.rows = &rows;
+	split.n_rows = 1;
+	CHECK(!adsmCallSplitArgs(kernel, grid, block, &split, args, 4));
+	CHECK(!adsmSync() && p[n - 1] == 4);
+#ifdef NEWER
+	split.later = 1;
+	CHECK(adsmCallSplitArgs(kernel, grid, block, &split, args, 4) == -EINVAL);
+	CHECK(strstr(adsmLastError(), "adsmSplit: the caller's header is newer"));
+#endif
+	CHECK(!adsmFree(p) && !adsmModuleUnload(module));
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
 	check_choices(argv[1]);
+	check_split(argv[1]);
 	check_once();
 	CHECK(!adsmShutdown());
 	return 0;

@@ -42,6 +42,7 @@ NEWER = {
     "adsm_once.h": [(r"^(\} adsmOnceWaiter;)", r"\tsize_t later;\n\1"),
                     (r"^(\} adsmOnceDistribution;)", r"\tsize_t later;\n\1"),
                     (r"^(\tdistribution\.arg = NULL;\n)", r"\1\tdistribution.later = 0;\n")],
+    "adsm_split.h": [(r"^(\} adsmSplit;)", r"\tsize_t later;\n\1")],
 }
 
 

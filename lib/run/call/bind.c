@@ -184,7 +184,7 @@ static bool use_replica(const struct adsm_bound *bound, const struct adsm_named_
 	if (replica && pointer->arg) {
 		pointer->arg->memory = replica->memory;
 		pointer->arg->offset = p - replica->start;
-		pointer->arg->access = ADSM_ACCESS_IN;
+		pointer->arg->access = pointer->access;
 	}
 	return replica;
 }

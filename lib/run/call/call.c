@@ -404,11 +404,9 @@ int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *use
 
 /* What the program calls. */
 struct launched {
-	adsmKernel *kernel;
-	adsmDim grid, block;
-	const adsmArg *args;
-	size_t n_args;
+	const struct adsm_call_args *call;
 	const void *where;		/* the caller's code address */
+	const struct adsm_interval *interval;	/* NULL: the whole grid */
 };
 
 /* Is the device lost, but not this thread's? Then objects that the host has can still move. */
@@ -426,19 +424,25 @@ static bool can_run_elsewhere(const struct adsm_home *home)
  */
 static int call_on(struct adsm_home *home, const struct launched *launched)
 {
-	adsmKernel *kernel = launched->kernel;
+	const struct adsm_call_args *args = launched->call;
+	adsmKernel *kernel = args->kernel;
 	struct call call;
 	struct adsm_launch launch = { 0 };
 	struct kernel_start start = { .launch = &launch };
 	int error;
 
-	error = adsm_bind(&call.bound, home, kernel, launched->args, launched->n_args);
+	error = adsm_bind(&call.bound, home, kernel, args->args, args->n_args);
 	if (!error)
-		error = adsm_call_check(kernel->info, call.bound.home, launched->grid, launched->block, &launch);
+		error = adsm_call_check(kernel->info, call.bound.home, args->grid, args->block, &launch);
 	if (!error)
 		error = adsm_queue_enter(call.bound.home);
-	if (!error && home)
+	if (!error && home && !launched->interval)
 		error = adsm_moves_gather(&call.bound, launched->where);
+	if (launched->interval) {
+		call.bound.replicas = true;
+		launch.first_block = launched->interval->first_block;
+		launch.n_blocks = launched->interval->n_blocks;
+	}
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);
@@ -470,7 +474,7 @@ static int call_on(struct adsm_home *home, const struct launched *launched)
 static int choose(const struct launched *launched, struct adsm_home **ret_home)
 {
 	struct adsm_bound bound;
-	int error = adsm_bind(&bound, NULL, launched->kernel, launched->args, launched->n_args);
+	int error = adsm_bind(&bound, NULL, launched->call->kernel, launched->call->args, launched->call->n_args);
 
 	*ret_home = error ? NULL : adsm_choose(&bound);
 	adsm_bind_end(&bound);
@@ -490,17 +494,34 @@ static int call_moving(struct adsm_home *home, const struct launched *launched)
 	return error;
 }
 
-int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+int adsm_call_admit(adsmKernel *kernel)
 {
-	const struct launched launched = { kernel, grid, block, args, n, where };
-	struct adsm_home *home;
-	int error;
-
 	if (!kernel || !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
 	adsm_calls_renew();
-	if (!adsm_caller_get(adsm_calls.id))
-		return adsm_fail(-ENOMEM, "no memory for the calls of one more thread");
+	return adsm_caller_get(adsm_calls.id) ? 0 :
+		adsm_fail(-ENOMEM, "no memory for the calls of one more thread");
+}
+
+int adsm_call_part(struct adsm_home *home, const struct adsm_call_args *call, const struct adsm_interval *interval,
+		   const void *where)
+{
+	const struct launched launched = { call, where, interval };
+	int error = call_on(home, &launched);
+
+	return error != -EXDEV ? error : adsm_fail(-EINVAL, "kernel '%s': an object that the call uses was freed "
+						   "meanwhile", call->kernel->info->name);
+}
+
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+{
+	const struct adsm_call_args call = { kernel, grid, block, args, n };
+	const struct launched launched = { &call, where, NULL };
+	struct adsm_home *home;
+	int error = adsm_call_admit(kernel);
+
+	if (error)
+		return error;
 	if (adsm_home_any()) {
 		error = choose(&launched, &home);
 		if (error || home)

@@ -187,7 +187,7 @@ static int gather(struct adsm_bound *bound, const struct adsm_named_pointer *poi
 		return 0;
 	copies = adsm_moves_only_reads(bound, object) && adsm_replicate_can(object, bound->home);
 	adsm_home_unlock(from, &old);
-	result = copies ? adsm_replicate(object, generation, from, bound->home) : 1;
+	result = copies ? adsm_replicate(object, generation, from, bound->home, NULL) : 1;
 	if (result <= 0) {
 		bound->replicas |= !result;
 		return result;

@@ -24,6 +24,7 @@ struct making {
 	uintptr_t start;
 	size_t size, span;
 	struct adsm_home *from, *to;
+	struct adsm_rows *rows;		/* NULL: the replica is only read */
 	struct adsm_replica *replica;
 };
 
@@ -238,20 +239,22 @@ static int settle(const struct making *making)
 	return result == -ESTALE ? 1 : result;
 }
 
-static int copy(void *arg)
+static int copy(const struct making *making, struct adsm_range range)
 {
-	const struct making *making = arg;
 	struct adsm_object *object = making->object;
-	struct adsm_device *device = making->to->device;
 	uint64_t start = adsm_os_now_ns(), ns;
-	int error = device->backend->to_device(making->replica->memory, 0, object->alias, object->size, NULL);
+	int error;
 
+	if (!range.size)
+		return 0;
+	error = making->to->device->backend->to_device(making->replica->memory, range.offset,
+						       object->alias + range.offset, range.size, NULL);
 	if (error)
 		return error;
 	ns = adsm_os_now_ns() - start;
 	adsm_spent.moved_ns += ns;
-	adsm_rate_add(making->to, ADSM_TO_DEVICE, object->size, ns);
-	adsm_note_transfer(object, ADSM_TO_DEVICE, 0, object->size, start, ns);
+	adsm_rate_add(making->to, ADSM_TO_DEVICE, range.size, ns);
+	adsm_note_transfer(object, ADSM_TO_DEVICE, range.offset, range.size, start, ns);
 	return 0;
 }
 
@@ -259,8 +262,12 @@ static int copy_settled(struct making *making)
 {
 	struct adsm_object *object = making->object;
 	struct adsm_sigset old;
-	int error = copy(making);
+	int error = making->rows ? 0 : copy(making, (struct adsm_range){ 0, making->size });
 
+	for (size_t i = 0; making->rows && i < making->rows->n && !error; i++)
+		error = copy(making, making->rows->ranges[i]);
+	if (making->rows)
+		making->replica->version = 0;
 	if (error)
 		adsm_fail(error, "%s could not be copied to device %d: %s", ADSM_THE_OBJECT(object),
 			  making->to->index, adsm_home_reason(making->to, error));
@@ -284,21 +291,28 @@ static int make(struct making *making)
 	adsm_home_lock(from, &old);
 	adsm_retire(from);
 	there = is_there(making);
-	current = there && is_current(making->replica, making->object);
+	current = there && !making->rows && is_current(making->replica, making->object);
 	adsm_home_unlock(from, &old);
 	if (current || !there)
 		return !there;
 	result = wait_for_users(making->to, making->replica);
 	if (!result)
 		result = get_memory(making);
+	if (!result && making->rows)
+		making->rows->memory = making->replica->memory;
+	if (!result && making->rows && !making->rows->sends) {
+		making->replica->version = 0;
+		return 0;
+	}
 	if (!result)
 		result = settle(making);
 	return result ? result : copy_settled(making);
 }
 
-int adsm_replicate(struct adsm_object *object, uint64_t generation, struct adsm_home *from, struct adsm_home *to)
+int adsm_replicate(struct adsm_object *object, uint64_t generation, struct adsm_home *from, struct adsm_home *to,
+		   struct adsm_rows *rows)
 {
-	struct making making = { .object = object, .generation = generation, .from = from, .to = to };
+	struct making making = { .object = object, .generation = generation, .from = from, .to = to, .rows = rows };
 	struct adsm_sigset old;
 	int result;
 

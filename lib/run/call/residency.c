@@ -70,7 +70,7 @@ static struct sizes measure(const struct adsm_bound *bound)
 static bool may_leave(const struct adsm_object *object, const struct adsm_home *home)
 {
 	return adsm_object_is_at(object, home) && object->live && !object->freeing && object->memory &&
-		!object->pinned && object->round != home->residents.round && !object->inputs &&
+		!object->pinned && !object->stays && object->round != home->residents.round && !object->inputs &&
 		adsm_object_can_be_displaced(object);
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* adsm_split.h - one call whose grid is split over several devices. */
+#ifndef ADSM_SPLIT_H
+#define ADSM_SPLIT_H
+
+#include "adsm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Splitting a grid
+ *
+ * The conventions of adsm.h hold. docs/howto-split.md has examples, and the names in CUDA, SYCL and StarPU.
+ *
+ *	// Block y of the grid writes 16 rows of the matrix c.
+ *	adsmSplitRows rows = { c, 16 * n * sizeof(float) };
+ *	adsmSplit split = ADSM_SPLIT_INIT;
+ *
+ *	split.rows = &rows;
+ *	split.n_rows = 1;
+ *	adsmCallSplit(multiply, adsmDim3(n / 16, n / 16, 1), adsmDim3(16, 16, 1), &split,
+ *		      adsmIn(a), adsmIn(b), adsmOut(c), adsmVal(n));
+ */
+
+/**
+ * Which bytes the blocks of the grid write. The index i of a block is its z if the grid has several blocks along z,
+ * else its y if it has several along y, else its x. All blocks with this index together write at most the bytes
+ * from address + i * size to address + (i + 1) * size - 1. What lies behind the object does not count.
+ */
+typedef struct adsmSplitRows {
+	void *address;			/* in an object that the kernel writes: the first byte for index 0 */
+	size_t size;			/* bytes for one index, more than 0 */
+} adsmSplitRows;
+
+/** How a call is split. Initialize it with ADSM_SPLIT_INIT. */
+typedef struct adsmSplit {
+	size_t struct_size;		/* sizeof(adsmSplit) */
+	const adsmSplitRows *rows;	/* one or more for each object that the kernel writes */
+	size_t n_rows;			/* number of elements of rows: 1 to ADSM_SPLIT_ROWS_MAX */
+	const int *devices;		/* the devices of the parts, in their order; NULL: all devices */
+	size_t n_devices;		/* number of elements of devices */
+} adsmSplit;
+
+#define ADSM_SPLIT_INIT { sizeof(adsmSplit), NULL, 0, NULL, 0 }
+#define ADSM_SPLIT_ROWS_MAX 64
+
+/**
+ * Call a kernel with its grid split over devices, and wait until it has ended.
+ *
+ * The grid is split along the slowest of its dimensions that has more than one block: z, else y, else x. Each device
+ * runs one contiguous part. The parts differ by at most one index. The kernel sees the whole grid.
+ *
+ * The objects that the kernel writes move to the first device of the list. Without a list that is the device of the
+ * object of the first rows. The other devices have copies of what the kernel reads, which stay for later calls, and
+ * memory for the objects that it writes. At the end the rows that they have written return to the first device. After
+ * that the objects are as after adsmCallArgs() on this device. With the protocol batch call adsmSync() before the CPU
+ * reads them.
+ *
+ * Of an object that the kernel reads and writes, a block may read only the rows of its own part. Until the function
+ * returns, no other thread may use the objects that the kernel writes.
+ *
+ * @kernel, @grid, @block, @args, @n: as for adsmCallArgs(). The access of all pointers is known: adsmIn(), adsmOut(),
+ *                                    adsmInOut(), or the kernel's declaration.
+ * @split: how to split. The library does not change it.
+ *
+ * Returns 0, an error of adsmCallArgs(), or:
+ *   -EINVAL   the rows are missing for an object that the kernel writes, or are not in such an object; a device does
+ *             not exist or appears twice; the call is unnamed; or an object can neither be copied nor move
+ *   -ENOTSUP  the kernel is a task, calls services, takes write-once objects, writes variables of its module, or may
+ *             have atomic operations on objects; or a device runs only whole grids (OpenCL, CUDA)
+ *   -ENOMEM   a device has no room for a copy of an object
+ *   -ENODEV   a device was lost
+ * If a part fails, the contents of the objects that the kernel writes are undefined. adsmSync() returns the error, too.
+ */
+ADSM_API int adsmCallSplitArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmSplit *split,
+			       const adsmArg *args, size_t n);
+
+#ifndef __cplusplus
+/** Call adsmCallSplitArgs() with arguments like those of adsmCall(). */
+#define adsmCallSplit(kernel, grid, block, split, ...) adsmCallSplitArgs(kernel, grid, block, split, \
+	(const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }, \
+	sizeof((const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }) / sizeof(adsmArg))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
