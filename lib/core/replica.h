@@ -22,8 +22,8 @@ struct adsm_replica {
 	bool wanted;			/* a call that is about to begin uses it: it does not end */
 	bool ending;			/* its memory is being freed */
 	/* The object's version, and its last unnamed call, when its bytes were copied. 0: no version. Only the thread
-	 * between adsm_moves_begin() and adsm_moves_end() uses them, without a lock. */
-	uint64_t version, unnamed_seq;
+	 * between adsm_moves_begin() and adsm_moves_end() changes them, without a lock. */
+	_Atomic uint64_t version, unnamed_seq;
 	uint64_t use_seq[ADSM_LANES_MAX];	/* in each lane, the last call that uses it */
 };
 
