@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from progress import Progress
 from virtual import draw, measure, write_csv
 
 BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -29,7 +30,13 @@ NAMES = {"word": "a word between a core and its node (the paper: mailbox)",
          "message": "a message from node to node (the paper: GASNet)"}
 
 
+# Pages between nodes, in KiB, by the worker's page.
+BETWEEN = {page: [size for size in (8, 16, 32) if size >= page] for page in (8, 16)}
+PROGRESS = Progress(sum(5 if WHAT == "figure10" else 1 + len(NODES) * len(BETWEEN[PROGRAMS[name]]) for name in CHOSEN))
+
+
 def run(program, nodes, workers, page, node_page):
+    PROGRESS.step(f"{program}, {workers} workers on {nodes} nodes, pages of {page} and {node_page} KiB")
     return measure(BUILD, OUT, ["--size", SIZE, "--workers", str(workers), program], "cell", nodes,
                    ADSM_TASK_PAGE=f"{page}K", ADSM_TASK_NODE_PAGE=f"{node_page}K")
 
@@ -52,10 +59,9 @@ def figure11():
         page = PROGRAMS[program]
         one = run(program, 1, 1, page, page)
         for nodes in NODES:
-            for node_page in (8, 16, 32):
-                if node_page >= page:
-                    ms = run(program, nodes, nodes * EACH, page, node_page)
-                    rows.append({"program": program, "nodes": nodes, "page": node_page, "ms": ms, "speedup": one / ms})
+            for node_page in BETWEEN[page]:
+                ms = run(program, nodes, nodes * EACH, page, node_page)
+                rows.append({"program": program, "nodes": nodes, "page": node_page, "ms": ms, "speedup": one / ms})
     return rows
 
 
@@ -79,6 +85,7 @@ def print_figure(rows):
 
 
 def figure(rows):
+    PROGRESS.end()
     path = os.path.join(OUT, f"comic-{WHAT}.csv")
     write_csv(path, rows)
     draw("comic.gp", path, f"adsm-tasks, size {SIZE}; {time.strftime('%Y-%m-%d')}\n"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from progress import Progress
 from virtual import HERE, write_csv
 
 BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -25,10 +26,12 @@ PROGRAMS = {name: kernels for name, kernels in ALL.items() if not CHOSEN or NAME
 COUNTS = {"calls": "calls_across", "loads": "code_loads"}
 # Of Figures 8 and 9: sub-buffers, and whether all registers are saved. LRU, which the paper does not say.
 SETTINGS = [("1", "all"), ("1", "needed"), ("2", "needed"), ("4", "needed")]
+PROGRESS = Progress(len(SETTINGS) * REPEAT + 7)
 
 
 def run(buffers, policy, victim, registers):
     """Of each program what the device has counted."""
+    PROGRESS.step(f"{buffers} sub-buffers, {policy}, victim entry {victim}, registers {registers}")
     report = os.path.join(OUT, "opell.json")
     environment = os.environ | {
         "ADSM_BACKEND": "scratchpad", "ADSM_SCRATCHPAD_CORES": "1", "ADSM_SCRATCHPAD_PARTITIONS": "always",
@@ -126,6 +129,7 @@ def main():
     os.makedirs(OUT, exist_ok=True)
     rows, ticks = measure()
     rows += count()
+    PROGRESS.end()
     write_csv(os.path.join(OUT, "opell.csv"), rows)
     write_csv(os.path.join(OUT, "opell-ticks.csv"), ticks)
     draw()
