@@ -409,16 +409,17 @@ static void start_segments(struct image *image)
 	}
 }
 
-/* Apply options->roots and options->outside to the symbols. */
+/* Apply options->roots to the symbols. Tables and variables are in device memory, and not loaded with the code: it uses
+ * those of the code in one piece. */
 static void narrow(struct object *object, const struct partition_options *options)
 {
 	for (size_t i = 0; i < object->n_symbols; i++) {
 		struct object_symbol *symbol = &object->symbols[i];
+		const char *section = symbol->section ? object->sections[symbol->section].name : "";
 
 		if (options->roots && !starts(symbol->name, options->roots))
 			symbol->exported = false;
-		if (options->outside && symbol->section &&
-		    !strcmp(object->sections[symbol->section].name, options->outside))
+		if (!strcmp(section, "adsm_tables") || !strcmp(section, "adsm_variables_"))
 			symbol->section = 0;
 	}
 }

@@ -106,7 +106,6 @@ struct partition_options {
 	struct text profile;		/* counted calls: the notes of a run; no bytes: unknown */
 	struct text lines;		/* the lines of each function, for messages; no bytes: unknown */
 	const char *roots;		/* only functions with this prefix stay exported; NULL: all */
-	const char *outside;		/* the section of this name is not loaded with the code; NULL: all are loaded */
 };
 
 /* Set partition and n_partitions: as the source says and, if options->automatic, by calls and sizes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_reach.c - finds the sections of an object that an image needs, and the references between them. */
 #include "adsmcc_link.h"
+#include "adsmcc_source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,9 +48,7 @@ static void check_constants(const struct link *link, uint32_t section)
 			*to ? to : "another constant");
 		n_errors++;
 	} else if (constants->writable || !constants->bytes) {
-		fprintf(stderr, "adsmcc: '%s' is a static variable: loaded code can only have constants; pass the "
-			"variable's address as an argument\n", name);
-		n_errors++;
+		refuse_variable(name);
 	}
 }
 

@@ -86,9 +86,7 @@ int link_partitions(struct text *source, const struct partition_options *its_opt
 	struct partition_options options = *its_options;
 	struct text image = { 0 };
 
-	/* Tables are not in it: it uses those of the code in one piece. */
 	options.roots = "adsm_run_";
-	options.outside = "adsm_tables";
 	link_image(object, &options, &image);
 	if (!n_errors)
 		add_section(source, "adsm_partitions", &image);

@@ -182,3 +182,15 @@ void warn_variables(const struct list *variables)
 			   "if nothing changes it, or ADSM_PER_NODE if the copies may differ", variables->items[k]);
 	}
 }
+
+void refuse_variable(const char *symbol)
+{
+	const char *name = written_name(symbol);
+	const long i = find_declaration(name);
+
+	if (i < 0)
+		die("'%s' is a static variable: loaded code can only have constants", symbol);
+	error_at(tokens[i].file, tokens[i].file_size, tokens[i].line,
+		 "'%s' is a static variable: loaded code can only have constants; pass the variable's address as an "
+		 "argument, or make a module (--scratchpad), where the variable is in device memory", name);
+}

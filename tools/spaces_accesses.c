@@ -16,6 +16,7 @@
 #include <llvm-c/Target.h>
 
 #include "adsm_scratchpad.h"
+#include "spaces_variables.h"
 
 enum { LOCAL = 0, GLOBAL = 1, CONSTANT = 2 };
 
@@ -96,7 +97,7 @@ static bool is_far(LLVMValueRef pointer)
 {
 	const unsigned space = space_of(pointer);
 
-	return space == GLOBAL || space == CONSTANT;
+	return space == GLOBAL || space == CONSTANT || variable_of(pointer);
 }
 
 static const char *name_of(LLVMValueRef value)
@@ -379,10 +380,24 @@ static void check_casts(LLVMValueRef at)
 		       "ADSM_SPACE_CONST, also in variables and parameters");
 }
 
+static void check_variables(LLVMValueRef at)
+{
+	static const char body[] = "adsm_body_";	/* before a kernel's name */
+	LLVMValueRef variable = variable_escapes(at);
+	const char *name = variable ? name_of(variable) : "";
+
+	name += starts(name, body) ? strlen(body) : 0;
+	if (variable)
+		refuse(at, "the address of '%s' is used: static variables that kernels change are in device memory, "
+		       "and code can only access them by their names; keep the data in an object, and declare pointers "
+		       "to it ADSM_SPACE_GLOBAL", name);
+}
+
 static void transform(LLVMValueRef at)
 {
 	LLVMPositionBuilderBefore(builder, at);
 	check_casts(at);
+	check_variables(at);
 	switch (LLVMGetInstructionOpcode(at)) {
 	case LLVMLoad:
 		if (is_far(LLVMGetOperand(at, 0)))
@@ -510,6 +525,8 @@ static void place_globals(void)
 			fail(name_of(global), "a variable in device memory, which modules cannot have");
 		if (global && space_of(global) == CONSTANT && !LLVMIsDeclaration(global))
 			place_table(global);
+		else if (global && is_variable(global))
+			place_variable(module, global);
 	} while (global != last);
 }
 
@@ -542,6 +559,7 @@ bool replace_accesses(LLVMModuleRef its_module, const char *calls_path, const ch
 	builder = LLVMCreateBuilder();
 	layout = LLVMGetModuleDataLayout(module);
 	word = LLVMInt64Type();
+	variables_begin(module);
 	for (LLVMValueRef function = LLVMGetFirstFunction(module); function; function = LLVMGetNextFunction(function))
 		if (!LLVMIsDeclaration(function) && !is_ours(function)) {
 			note_lines(lines, function);

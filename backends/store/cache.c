@@ -32,6 +32,9 @@ static uint8_t *look_up(const struct adsm_cache_memory *memory, uint64_t address
 			memory->bytes + (address - memory->base) : NULL;
 	if (address - memory->lent.begin < lent_size && size <= lent_size - (address - memory->lent.begin))
 		return (uint8_t *)(uintptr_t)address;
+	/* A line also has what is beside them, but writes only what was stored. */
+	if (address < memory->variables.end && address + size > memory->variables.begin)
+		return (uint8_t *)(uintptr_t)address;
 	for (int i = 0; i < ADSM_CACHE_READABLE; i++)
 		if (!write && address >= memory->readable[i].begin && address < memory->readable[i].end)
 			return (uint8_t *)(uintptr_t)address;

@@ -23,6 +23,7 @@ struct adsm_cache_memory {
 	uint8_t *bytes;
 	const _Atomic uint64_t *live;	/* a bit for each page: is it allocated? NULL: all are */
 	struct { uint64_t begin, end; } lent;	/* memory that kernels have allocated; at the same addresses here */
+	struct { uint64_t begin, end; } variables;	/* of the module; at the same addresses here */
 	/* Arguments, tables; at the same addresses here. */
 	struct { uint64_t begin, end; } readable[ADSM_CACHE_READABLE];
 };

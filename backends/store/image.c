@@ -101,6 +101,39 @@ void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end)
 	*ret_end = place.end;
 }
 
+static int find_variables(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+	uint64_t relro_end = 0;
+
+	if (strcmp(info->dlpi_name, place->path))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const uint64_t begin = info->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type == PT_GNU_RELRO)
+			relro_end = begin + header->p_memsz;
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_W))
+			continue;
+		place->begin = begin;
+		place->end = begin + header->p_memsz;
+	}
+	if (relro_end > place->begin && relro_end <= place->end)
+		place->begin = relro_end;
+	return 1;
+}
+
+void adsm_store_image_variables(int code, uint64_t *ret_begin, uint64_t *ret_end)
+{
+	struct place place = { .begin = 0 };
+
+	adsm_os_fd_path(code, place.path, sizeof(place.path));
+	dl_iterate_phdr(find_variables, &place);
+	*ret_begin = place.begin;
+	*ret_end = place.end;
+}
+
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,
 			  const struct adsm_store_needs *needs, char *ret_text)
 {

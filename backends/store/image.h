@@ -16,6 +16,8 @@ int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, 
 /* Where the loader has put that file, which it opened as "/proc/self/fd/N". *ret_begin is UINT64_MAX if it is not
  * loaded. */
 void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end);
+/* The part of it that kernels may write: the module's variables. Both are 0 if there is none. */
+void adsm_store_image_variables(int code, uint64_t *ret_begin, uint64_t *ret_end);
 /* Does the task fit into the layout for tasks, with pages of @page bytes? If not, @ret_text says why. */
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,
 			  const struct adsm_store_needs *needs, char *ret_text);

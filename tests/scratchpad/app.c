@@ -47,6 +47,20 @@ static void scale(void)
 		CHECK(b[i] == 3 * (float)(i & 1023));
 }
 
+/* Of three calls, each with 50 blocks. */
+static void variables(void)
+{
+	static const unsigned expected[] = { 150, 4, 5 + 6 + 7, 6 + 7 + 8, 7 + 8 + 9, 7 + 3 * 11 };
+	unsigned *out = adsmAlloc(64);
+
+	for (unsigned i = 0; i < 3; i++)
+		CHECK_OK(adsmCall(adsmKernelGet(module, "count"), line(50), one, adsmVal(11u)));
+	CHECK_OK(adsmCall(adsmKernelGet(module, "recall"), one, one, adsmOut(out)));
+	CHECK_OK(adsmSync());
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		CHECK_AT(out[i], i, expected[i]);
+}
+
 static void every_other(void)
 {
 	/* That many blocks that the second core is used, too, and has its half before the first one has ended. */
@@ -103,6 +117,8 @@ static void step(const char *name)
 		scale();
 	else if (!strcmp(name, "every_other"))
 		every_other();
+	else if (!strcmp(name, "variables"))
+		variables();
 	else if (!strcmp(name, "kinds"))
 		kinds();
 	else if (!strcmp(name, "raw") || !strcmp(name, "raw_store"))

@@ -35,7 +35,10 @@ def refused(folder, text, *parts, options=("--image",)):
 def refusals(folder):
     function = EXPORT + "int f(int a) { return a; }\n"
     refused(folder, "int f(int a) { return a; }\n", "no function can be called from outside")
-    refused(folder, "static int n; " + EXPORT + "int f(void) { return ++n; }\n", "'n' is a static variable")
+    refused(folder, "static int n; " + EXPORT + "int f(void) { return ++n; }\n", "source.c:2: error: 'n' is a static "
+            "variable: loaded code can only have constants")
+    refused(folder, EXPORT + "int f(void)\n{\n\tstatic int last;\n\n\treturn ++last;\n}\n",
+            "source.c:4: error: 'last' is a static variable")
     refused(folder, "int n = 3; " + EXPORT + "int f(void) { return ++n; }\n", "'n' is a static variable")
     refused(folder, "int f(void); int g(void);\ntypedef int fn(void);\nstatic fn *const table[2] = { f, g };\n" +
             EXPORT +

@@ -103,3 +103,32 @@ ADSM_KERNEL(kinds, ADSM_INOUT(struct odd, odd), ADSM_CONST(struct odd, with), AD
 		ADSM_ATOMIC_CAS(counts + 4, i == 5 ? 0 : -1, 55);
 	}
 }
+
+/* Variables of the module, which all cores share, also in later calls. */
+ADSM_PER_NODE static int calls;
+ADSM_PER_NODE static struct { unsigned char a; unsigned sums[40]; } kept = { 1, { [3] = 7 } };
+
+ADSM_KERNEL(count, ADSM_VAL(unsigned, add))
+{
+	static ADSM_PER_NODE unsigned char last[3] = { 5, 6, 7 };
+
+	ADSM_THREADS {
+		ADSM_ATOMIC_ADD(&calls, 1);
+		if (ADSM_BLOCK_X)
+			continue;
+		kept.sums[3] += add;
+		kept.a++;
+		for (unsigned i = 0; i < 3; i++)
+			kept.sums[i] += last[i]++;
+	}
+}
+
+ADSM_KERNEL(recall, ADSM_OUT(unsigned, out))
+{
+	ADSM_THREADS {
+		out[0] = (unsigned)calls;
+		out[1] = kept.a;
+		for (unsigned i = 0; i < 4; i++)
+			out[2 + i] = kept.sums[i];
+	}
+}

@@ -35,7 +35,8 @@ def says(text, *patterns):
 def right():
     """Kinds of accesses; neighbouring bytes of two cores; calls with a deep stack."""
     for cores in ["1", "2"]:
-        out = run("scale", "kinds", "near", "shallow", ADSM_SCRATCHPAD_CORES=cores, ADSM_SCRATCHPAD_CACHE="4x2x64")
+        out = run("scale", "kinds", "variables", "near", "shallow", ADSM_SCRATCHPAD_CORES=cores,
+                  ADSM_SCRATCHPAD_CACHE="4x2x64")
         assert out == "far: ok\ndeep: ok\n", out
     assert run("every_other", ADSM_SCRATCHPAD_CORES="2") == ""
 
@@ -140,6 +141,8 @@ WRONG = {
                   "a cast between a pointer to device memory"),
     # By its thread: what the optimiser may move out of the loop of threads has that loop's line, since LLVM 17.
     "constant": ("((ADSM_SPACE_CONST float *)c)[ADSM_THREAD_X] = *a;", "a store to a constant"),
+    "escapes": ("static int n; int *volatile p = &n; *p = 1; *a = (float)n;", r"the address of 'wrong\.n' is used: .* "
+                "declare pointers to it ADSM_SPACE_GLOBAL"),
     "outside": ("*a = other(b);", r"other\(\) is not a function of this module"),
     "assembly": ('__asm__ volatile("" : : "r"(b));', "assembly with a pointer to device memory"),
 }

@@ -16,7 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(BUILD, "tests/scratchpad")
 INFO = os.path.join(BUILD, "tools/adsm-info")
-PASS = ("adsmcc-spaces.c", "spaces_accesses.c", "spaces_divide.c", "spaces_flow.c")
+PASS = ("adsmcc-spaces.c", "spaces_accesses.c", "spaces_divide.c", "spaces_flow.c",
+        "spaces_variables.c")
 
 
 def ask(config, *words):

@@ -274,6 +274,7 @@ static int run_launch(struct adsm_pool_launch *launch, uint64_t i)
 	memory.readable[0].begin = (uint64_t)(uintptr_t)(slot->in_area ? served->areas[i] : slot->args);
 	memory.readable[0].end = memory.readable[0].begin + slot->arg_bytes;
 	adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
+	adsm_modules_variables(slot->kernel, &memory.variables.begin, &memory.variables.end);
 	overlay = adsm_modules_overlay(slot->kernel);
 	code_bytes = adsm_modules_code(slot->kernel);
 	begin_costs(slot, i, atomic_load(&served->queue.done) + 1);

@@ -16,6 +16,7 @@ struct module {
 	struct adsm_store_needs *needs;
 	size_t n_needs;
 	uint64_t begin, end;		/* addresses of its image */
+	struct { uint64_t begin, end; } variables;	/* of its variables */
 	struct adsm_overlay *overlay;	/* its code in partitions; NULL: none */
 };
 
@@ -23,6 +24,7 @@ static struct module modules[ADSM_CODE_MODULES];	/* by index */
 /* For each kernel: data of its module, which launches read while modules are loaded and unloaded. */
 static struct {
 	_Atomic uint64_t begin, end, stack, code;
+	struct { _Atomic uint64_t begin, end; } variables;
 	struct adsm_overlay *_Atomic overlay;
 } images[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_geometry geometry;
@@ -80,6 +82,7 @@ int adsm_modules_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TE
 	if (ret)
 		goto free_module;
 	adsm_store_image_place(code, &module.begin, &module.end);
+	adsm_store_image_variables(code, &module.variables.begin, &module.variables.end);
 	modules[index] = module;
 	*ret_index = index;
 	return 0;
@@ -183,6 +186,8 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 		return ret;
 	images[index].begin = modules[module].begin;
 	images[index].end = modules[module].end;
+	images[index].variables.begin = modules[module].variables.begin;
+	images[index].variables.end = modules[module].variables.end;
 	images[index].overlay = overlay;
 	images[index].stack = stack;
 	images[index].code = overlay ? adsm_overlay_bytes(overlay) : code;
@@ -209,4 +214,10 @@ void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end
 {
 	*ret_begin = images[kernel].begin;
 	*ret_end = images[kernel].end;
+}
+
+void adsm_modules_variables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end)
+{
+	*ret_begin = images[kernel].variables.begin;
+	*ret_end = images[kernel].variables.end;
 }

@@ -22,3 +22,5 @@ uint64_t adsm_modules_stack(uint32_t kernel);
 uint64_t adsm_modules_code(uint32_t kernel);
 /* The addresses of the tables in the kernel's module. */
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end);
+/* Those of its variables. */
+void adsm_modules_variables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* spaces_variables.c - see spaces_variables.h. */
+#include "spaces_variables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH 16			/* steps from a pointer to its variable */
+
+static bool has_tasks;
+
+static bool starts(LLVMValueRef value, const char *prefix)
+{
+	size_t size;
+
+	return !strncmp(LLVMGetValueName2(value, &size), prefix, strlen(prefix));
+}
+
+void variables_begin(LLVMModuleRef module)
+{
+	has_tasks = false;
+	for (LLVMValueRef function = LLVMGetFirstFunction(module); function; function = LLVMGetNextFunction(function))
+		has_tasks = has_tasks || (!LLVMIsDeclaration(function) && starts(function, "adsm_task_"));
+}
+
+/* Does the name begin as the library's own? A static variable of a kernel is "adsm_body_KERNEL.NAME". */
+static bool is_reserved(LLVMValueRef global)
+{
+	size_t size;
+
+	return starts(global, "adsm_") && !strchr(LLVMGetValueName2(global, &size), '.') &&
+		!starts(global, "adsm_variable_");
+}
+
+bool is_variable(LLVMValueRef global)
+{
+	return !has_tasks && LLVMIsAGlobalVariable(global) && !LLVMIsDeclaration(global) &&
+		!LLVMIsGlobalConstant(global) && !LLVMIsThreadLocal(global) &&
+		!LLVMGetPointerAddressSpace(LLVMTypeOf(global)) && !starts(global, "llvm.") &&
+		!is_reserved(global);
+}
+
+/* @phis: those that the search is in, @n of them. */
+static LLVMValueRef find(LLVMValueRef pointer, LLVMValueRef *phis, unsigned n)
+{
+	LLVMValueRef found = NULL;
+	unsigned n_values = 2;
+	LLVMOpcode opcode;
+
+	if (LLVMIsAGlobalVariable(pointer))
+		return is_variable(pointer) ? pointer : NULL;
+	if (n == DEPTH || (!LLVMIsAInstruction(pointer) && !LLVMIsAConstantExpr(pointer)))
+		return NULL;
+	opcode = LLVMIsAInstruction(pointer) ? LLVMGetInstructionOpcode(pointer) : LLVMGetConstOpcode(pointer);
+	phis[n] = pointer;
+	if (opcode == LLVMGetElementPtr || opcode == LLVMBitCast)
+		return find(LLVMGetOperand(pointer, 0), phis, n + 1);
+	if (opcode == LLVMPHI)
+		n_values = LLVMCountIncoming(pointer);
+	else if (opcode != LLVMSelect)
+		return NULL;
+	/* All values must be addresses of variables. */
+	for (unsigned i = 0; i < n_values; i++) {
+		LLVMValueRef value = opcode == LLVMPHI ? LLVMGetIncomingValue(pointer, i) :
+			LLVMGetOperand(pointer, i + 1), one;
+		bool inside = false;
+
+		for (unsigned k = 0; k <= n; k++)
+			inside = inside || phis[k] == value;
+		if (inside)
+			continue;
+		one = find(value, phis, n + 1);
+		if (!one && !(LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMGetElementPtr &&
+			      LLVMGetOperand(value, 0) == pointer))
+			return NULL;
+		found = found ? found : one;
+	}
+	return found;
+}
+
+LLVMValueRef variable_of(LLVMValueRef pointer)
+{
+	LLVMValueRef phis[DEPTH];
+
+	return LLVMGetTypeKind(LLVMTypeOf(pointer)) == LLVMPointerTypeKind ? find(pointer, phis, 0) : NULL;
+}
+
+/* A function of LLVM that accesses memory, or says something about it. */
+static bool is_access(LLVMValueRef at)
+{
+	static const char *const names[] = { "llvm.memcpy", "llvm.memmove", "llvm.memset", "llvm.prefetch",
+					     "llvm.lifetime", "llvm.assume" };
+	LLVMValueRef called = LLVMGetCalledValue(at);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && LLVMIsAFunction(called); i++)
+		if (starts(called, names[i]))
+			return true;
+	return false;
+}
+
+static bool may_use(LLVMValueRef at, unsigned operand)
+{
+	switch (LLVMGetInstructionOpcode(at)) {
+	case LLVMLoad: case LLVMGetElementPtr: case LLVMBitCast: case LLVMICmp:
+		return true;
+	case LLVMAtomicRMW: case LLVMAtomicCmpXchg:
+		return operand == 0;
+	case LLVMStore:
+		return operand == 1;
+	case LLVMCall:
+		return is_access(at);
+	case LLVMPHI: case LLVMSelect:
+		return variable_of(at);
+	default:
+		return false;
+	}
+}
+
+/* The variable whose address is in a constant, however it is computed. */
+static LLVMValueRef variable_in(LLVMValueRef value, int depth)
+{
+	LLVMValueRef found = NULL;
+
+	if (LLVMIsAGlobalVariable(value))
+		return is_variable(value) ? value : NULL;
+	if (!LLVMIsAConstant(value) || LLVMIsAGlobalValue(value) || !depth)
+		return NULL;
+	for (int i = 0; i < LLVMGetNumOperands(value) && !found; i++)
+		found = variable_in(LLVMGetOperand(value, (unsigned)i), depth - 1);
+	return found;
+}
+
+LLVMValueRef variable_escapes(LLVMValueRef at)
+{
+	for (int i = 0; i < LLVMGetNumOperands(at); i++) {
+		LLVMValueRef value = LLVMGetOperand(at, (unsigned)i), variable = variable_of(value);
+
+		if (variable ? !may_use(at, (unsigned)i) : (variable = variable_in(value, DEPTH)) != NULL)
+			return variable;
+	}
+	return NULL;
+}
+
+void place_variable(LLVMModuleRef module, LLVMValueRef variable)
+{
+	char name[256];
+	LLVMValueRef new;
+	size_t size;
+
+	snprintf(name, sizeof(name), "adsm_variable_%s", LLVMGetValueName2(variable, &size));
+	/* A new variable, because a variable that was static keeps properties of that. */
+	new = LLVMAddGlobal(module, LLVMGlobalGetValueType(variable), name);
+	LLVMSetInitializer(new, LLVMGetInitializer(variable));
+	LLVMSetAlignment(new, LLVMGetAlignment(variable));
+	LLVMSetSection(new, "adsm_variables_");
+	LLVMReplaceAllUsesWith(variable, new);
+	LLVMDeleteGlobal(variable);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spaces_variables.h - static variables of a module that its kernels may change. They are in device memory, which all
+ * cores share. Their type does not say so: pointers to them look like pointers to a core's own memory. So code may only
+ * access them by their names.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <llvm-c/Core.h>
+
+/* Call this first. Modules with tasks have no such variables: theirs stay in the memory of the process. */
+void variables_begin(LLVMModuleRef module);
+bool is_variable(LLVMValueRef global);
+/* The variable that a pointer points into; NULL: it is another pointer, or that is not known. */
+LLVMValueRef variable_of(LLVMValueRef pointer);
+/* The variable whose address the instruction uses in another way than to access it; NULL: there is none. */
+LLVMValueRef variable_escapes(LLVMValueRef at);
+/* Move a variable to the section of such variables. */
+void place_variable(LLVMModuleRef module, LLVMValueRef variable);
