@@ -277,7 +277,8 @@ static size_t print_words(const struct adsm_ptx_form *form, char *text, size_t s
 		optional = word[0] == '?';
 		several = strchr(word, '|') != NULL;
 		for (char *c = word; *c; c++)
-			*c = *c == '|' ? ',' : *c;
+			if (*c == '|')
+				*c = ',';
 		used += (size_t)snprintf(text + used, size - used, "%s.%s%s%s%s",
 					 optional ? "{" : "", several ? "(" : "",
 					 word + optional, several ? ")" : "", optional ? "}" : "");

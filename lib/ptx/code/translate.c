@@ -465,16 +465,16 @@ int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_pt
 	if (!translation.shared || !translation.errors || !translation.called || !translation.waiting ||
 	    !translation.named || !translation.symbols || !ret.kernels) {
 		error = -ENOMEM;
-		strcpy(translation.error.text, "there is no memory");
+		translation.error = (struct adsm_ptx_error){ .text = "there is no memory" };
 	}
 
-	for (uint32_t i = 0; !error && i < translation.n_shared; i++)
-		translation.shared[i] = NOWHERE;
 	leave_out_bodies(module);
 	adsm_ptx_find_symbols(module);
 	translation.writer.names_variable = translation.named;
 	translation.writer.functions_exit = functions_exit(module);
 	translation.writer.error = &translation.error;
+	for (uint32_t i = 0; !error && i < translation.n_shared; i++)
+		translation.shared[i] = NOWHERE;
 	if (!error)
 		error = try_module(&translation, &ret);
 	free(translation.shared);
