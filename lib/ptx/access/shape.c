@@ -276,6 +276,7 @@ static int find_loops(struct adsm_ptx_shape *shape, const struct graph *graph)
 {
 	int error = 0;
 
+	shape->n_loops = 0;
 	shape->loops = calloc(graph->n, sizeof(*shape->loops));
 	shape->loop_of = calloc(graph->n, sizeof(*shape->loop_of));
 	if (!shape->loops || !shape->loop_of)

@@ -414,7 +414,7 @@ int adsm_ptx_blocks_find(const struct adsm_ptx_function *function, bool lockstep
 		block->live_in = bits + 2 * (size_t)blocks.words;
 		block->live_out = bits + 3 * (size_t)blocks.words;
 	}
-	stack = calloc(blocks.n, sizeof(*stack));
+	stack = calloc((size_t)blocks.n + 1, sizeof(*stack));
 	if (!stack)
 		goto fail;
 	reach(&blocks, stack);

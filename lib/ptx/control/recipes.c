@@ -137,7 +137,7 @@ static void visit(const struct adsm_ptx_part *part, struct once *once, uint32_t 
 			continue;
 		if (block->by)
 			adsm_ptx_each_register(block->by, note_use, once);
-		if (block->end == ADSM_PTX_YIELD && block->by->guard.kind == ADSM_PTX_OP_NONE)
+		if (block->by && block->end == ADSM_PTX_YIELD && block->by->guard.kind == ADSM_PTX_OP_NONE)
 			continue;
 		for (i = 0; i < block->n_next; i++) {
 			if (adsm_ptx_bit(seen, block->next[i]) || !adsm_ptx_bit(part->set, block->next[i]))

@@ -33,7 +33,9 @@ struct adsm_ptx_lexer {
 /* The lower-case letter of ASCII. Not tolower(), which follows the program's locale: in Turkish 'I' stays. */
 static inline char adsm_ptx_lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c - 'A' + 'a');
+	return c;
 }
 
 /* Parsing ends with an error in a line. */
