@@ -212,19 +212,20 @@ int adsmDeviceCount(void)
 int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 {
 	ADSM_TELLS;
+	const size_t room = ret_props ? ret_props->struct_size : 0;
 	adsmDeviceProps props = { 0 };
 	const struct adsm_device *d;
 	struct adsm_home *home;
 	int error = adsm_start();
 
 	if (!error)
-		error = adsm_sized_check(&device_props, ret_props, ret_props ? ret_props->struct_size : 0);
+		error = adsm_sized_check(&device_props, ret_props, room);
 	if (!error)
 		error = adsm_home_get(device, &home);
 	if (error)
 		return ADSM_TOLD(error);
 	d = home->device;
-	props.struct_size = ret_props->struct_size;
+	props.struct_size = room;
 	adsm_format(props.name, sizeof(props.name), "%s", d->name);
 	adsm_format(props.backend, sizeof(props.backend), "%s", d->backend->name);
 	props.memory_size = d->caps.memory_size;
@@ -237,7 +238,7 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 	props.max_workers = d->caps.max_workers;
 	adsm_format(props.memory, sizeof(props.memory), "%s", d->caps.memory);
 	adsm_format(props.made_of, sizeof(props.made_of), "%s", d->made_of);
-	adsm_sized_give(&device_props, &props, ret_props, props.struct_size);
+	adsm_sized_give(&device_props, &props, ret_props, room);
 	return 0;
 }
 
@@ -336,16 +337,17 @@ int adsmSetName(const void *p, const char *name)
 int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 {
 	ADSM_TELLS;
+	const size_t room = ret_props ? ret_props->struct_size : 0;
 	adsmObjectProps props = { 0 };
 	struct adsm_object *object;
 	struct adsm_sigset old;
 	int error = adsm_start();
 
 	if (!error)
-		error = adsm_sized_check(&object_props, ret_props, ret_props ? ret_props->struct_size : 0);
+		error = adsm_sized_check(&object_props, ret_props, room);
 	if (error)
 		return ADSM_TOLD(error);
-	props.struct_size = ret_props->struct_size;
+	props.struct_size = room;
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is not in a live object", p);
@@ -363,7 +365,7 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 		adsm_format(props.protocol, sizeof(props.protocol), "%s", object->blocks.protocol->name);
 	}
 	adsm_home_unlock(object->home, &old);
-	adsm_sized_give(&object_props, &props, ret_props, props.struct_size);
+	adsm_sized_give(&object_props, &props, ret_props, room);
 	return 0;
 }
 

@@ -28,19 +28,20 @@ int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
 	ADSM_TELLS;
 	struct adsm_native native;
 	adsmCudaHandles handles;
-	int error = adsm_sized_check(&sized, ret_handles, ret_handles ? ret_handles->struct_size : 0);
+	const size_t room = ret_handles ? ret_handles->struct_size : 0;
+	int error = adsm_sized_check(&sized, ret_handles, room);
 
 	if (!error)
 		error = adsm_handles_get(&api, device, &native);
 	if (error)
 		return ADSM_TOLD(error);
-	handles.struct_size = ret_handles->struct_size;
+	handles.struct_size = room;
 	handles.context = native.context;
 	handles.device = (int)(intptr_t)native.device;
 	handles.compute = native.queues[ADSM_QUEUE_COMPUTE];
 	handles.to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
 	handles.to_host = native.queues[ADSM_QUEUE_TO_HOST];
-	adsm_sized_give(&sized, &handles, ret_handles, handles.struct_size);
+	adsm_sized_give(&sized, &handles, ret_handles, room);
 	return 0;
 }
 

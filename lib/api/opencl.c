@@ -32,20 +32,21 @@ int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 	ADSM_TELLS;
 	struct adsm_native native;
 	adsmOpenCLHandles handles;
-	int error = adsm_sized_check(&sized, ret_handles, ret_handles ? ret_handles->struct_size : 0);
+	const size_t room = ret_handles ? ret_handles->struct_size : 0;
+	int error = adsm_sized_check(&sized, ret_handles, room);
 
 	if (!error)
 		error = adsm_handles_get(&api, device, &native);
 	if (error)
 		return ADSM_TOLD(error);
-	handles.struct_size = ret_handles->struct_size;
+	handles.struct_size = room;
 	handles.platform = native.platform;
 	handles.device = native.device;
 	handles.context = native.context;
 	handles.compute = native.queues[ADSM_QUEUE_COMPUTE];
 	handles.to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
 	handles.to_host = native.queues[ADSM_QUEUE_TO_HOST];
-	adsm_sized_give(&sized, &handles, ret_handles, handles.struct_size);
+	adsm_sized_give(&sized, &handles, ret_handles, room);
 	return 0;
 }
 

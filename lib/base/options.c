@@ -337,7 +337,9 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 	if (!name)
 		return adsm_fail(-EINVAL, "the name of the option is NULL");
 	for (size_t i = 0; name[i] && i < sizeof(upper) - 1; i++)
-		upper[i] = name[i] == '-' ? '_' : adsm_upper(name[i]);
+		upper[i] = adsm_upper(name[i]);
+	for (char *c; (c = strchr(upper, '-')); )
+		*c = '_';
 	row = strlen(name) < sizeof(upper) ? option_named(owners, upper) : NULL;
 	if (!row) {
 		const struct adsm_option *near = nearest_row(owners, upper);

@@ -38,7 +38,7 @@ static void add_block(uint32_t h[8], const uint8_t *block)
 	uint32_t w[64], v[8];
 
 	for (int t = 0; t < 16; t++)
-		w[t] = load(block + 4 * t);
+		w[t] = load(block + 4 * (size_t)t);
 	for (int t = 16; t < 64; t++) {
 		const uint32_t s0 = rotr(w[t - 15], 7) ^ rotr(w[t - 15], 18) ^ w[t - 15] >> 3;
 		const uint32_t s1 = rotr(w[t - 2], 17) ^ rotr(w[t - 2], 19) ^ w[t - 2] >> 10;
@@ -80,6 +80,6 @@ void adsm_sha256(const void *bytes, size_t size, uint8_t ret_hash[ADSM_SHA256_SI
 	store(last + last_size - 4, (uint32_t)bits);
 	for (size_t i = 0; i < last_size; i += 64)
 		add_block(h, last + i);
-	for (int i = 0; i < 8; i++)
+	for (size_t i = 0; i < 8; i++)
 		store(ret_hash + 4 * i, h[i]);
 }

@@ -37,9 +37,13 @@ static bool read_param(const char **at, const struct adsm_writes_launch *launch,
 static bool read_factor(const char **at, const struct adsm_writes_launch *launch, int64_t *ret_value,
 			int *ret_variable)
 {
-	const char letter = *(*at)++, component = letter && letter != 'p' ? *(*at)++ : '\0';
-	const int i = component - 'x';
+	const char letter = *(*at)++;
+	char component = '\0';
+	int i;
 
+	if (letter && letter != 'p')
+		component = *(*at)++;
+	i = component - 'x';
 	*ret_variable = -1;
 	*ret_value = 1;
 	if (letter == 'p')

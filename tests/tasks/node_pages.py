@@ -26,9 +26,9 @@ def run(page, node_page):
             return json.load(file)["kernels"][0]["counters"]
 
 
-def expect(counters, name, want):
-    if counters[name] != want:
-        sys.exit(f"pages of {PAGE}, {NODE_PAGE} between nodes: {name} is {counters[name]}, not {want}")
+def expect(counters, name, want, most=None):
+    if not want <= counters[name] <= (most or want):
+        sys.exit(f"pages of {PAGE}, {NODE_PAGE} between nodes: {name} is {counters[name]}, not {want} to {most or want}")
 
 
 def main():
@@ -39,9 +39,10 @@ def main():
     expect(counters, "read_misses", ITERATIONS * part * (3 * N - 2 + 2 * (NODES * EACH - 1)))
     expect(counters, "write_misses", ITERATIONS * part * (2 * N - 2) + NODES * EACH)
     # Each node reads its rows of f and u first, and then in each iteration the row of old beside its own. It writes
-    # its rows of old and, at the end, of the sums; its rows of u have come to be read.
+    # its rows of old and, at the end, of the sums; its rows of u have come to be read. The sums of all workers are in
+    # one page, which may come back to a node for its second worker.
     expect(counters, "node_read_misses", page * (2 * N + 2 * (NODES - 1) * (ITERATIONS - 1)))
-    expect(counters, "node_write_misses", page * N + 2)
+    expect(counters, "node_write_misses", page * N + NODES, page * N + NODES * EACH)
     expect(counters, "node_upgrades", page * (N - 2))
     told = run(4096, 2048)
     if "ADSM_TASK_NODE_PAGE (2048 bytes) is smaller than ADSM_TASK_PAGE (4096 bytes)" not in told:
