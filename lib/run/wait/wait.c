@@ -182,13 +182,22 @@ int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq)
 	return wait_call(home, seq, true, true);
 }
 
+/* The first call up to @seq that is not known to have ended, or 0. The number is read once: other threads change it, and
+ * the call after the last one does not exist. */
+static uint64_t first_to(struct adsm_home *home, uint64_t seq)
+{
+	const uint64_t next = adsm_ended_next(&home->ended);
+
+	return next <= seq ? next : 0;
+}
+
 bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
 {
-	uint64_t now;
+	uint64_t first, now;
 	bool done;
 
-	while (!adsm_calls_ended(home, seq) && (now = adsm_os_now_ns()) < until_ns)
-		wait_told(home, adsm_ended_next(&home->ended), until_ns - now, &done);
+	while ((first = first_to(home, seq)) && (now = adsm_os_now_ns()) < until_ns)
+		wait_told(home, first, until_ns - now, &done);
 	return adsm_calls_ended(home, seq);
 }
 
@@ -214,10 +223,11 @@ int adsm_wait_event(const struct adsm_home *home, struct adsm_device_event event
 
 int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq)
 {
+	uint64_t first;
 	int error = 0;
 
-	while (!error && !adsm_calls_ended(home, seq))
-		error = adsm_wait_call(home, adsm_ended_next(&home->ended));
+	while (!error && (first = first_to(home, seq)))
+		error = adsm_wait_call(home, first);
 	return error;
 }
 
