@@ -98,6 +98,8 @@ static bool event_has_ended(void *arg)
 
 static int event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
 {
+	if (!event.seq)
+		return -EINVAL;
 	step_await(event_has_ended, &event);
 	*ret_status = 0;
 	return 0;
@@ -315,7 +317,7 @@ static void touch(void *arg)
 static void sync_call(void *arg)
 {
 	make_call(0);
-	STEP_CHECK(!adsm_wait_call(home, 1));
+	STEP_CHECK(!adsm_wait_calls_to(home, 1));
 }
 
 /* Only the watcher asks the device whether this call has ended. */
