@@ -162,7 +162,7 @@ static char *read_file(int fd, size_t max, size_t *ret_size)
 	char *bytes;
 
 	size = size < max ? size : max;
-	bytes = size ? malloc(size + 1) : NULL;
+	bytes = size && size < SIZE_MAX ? malloc(size + 1) : NULL;
 	while (bytes && at < size) {
 		const ssize_t n = pread(fd, bytes + at, size - at, (off_t)at);
 
