@@ -27,8 +27,9 @@ def run(page, node_page):
 
 
 def expect(counters, name, want, most=None):
-    if not want <= counters[name] <= (most or want):
-        sys.exit(f"pages of {PAGE}, {NODE_PAGE} between nodes: {name} is {counters[name]}, not {want} to {most or want}")
+    most = most or want
+    if not want <= counters[name] <= most:
+        sys.exit(f"pages of {PAGE}, {NODE_PAGE} between nodes: {name} is {counters[name]}, not {want} to {most}")
 
 
 def main():

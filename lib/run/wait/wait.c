@@ -182,8 +182,8 @@ int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq)
 	return wait_call(home, seq, true, true);
 }
 
-/* The first call up to @seq that is not known to have ended, or 0. The number is read once: other threads change it, and
- * the call after the last one does not exist. */
+/* The first call up to @seq that is not known to have ended, or 0. The number is read once: other threads change it,
+ * and the call after the last one does not exist. */
 static uint64_t first_to(struct adsm_home *home, uint64_t seq)
 {
 	const uint64_t next = adsm_ended_next(&home->ended);
