@@ -38,9 +38,7 @@ static int collect(struct adsm_object *object, struct adsm_sigset *old)
 				 ADSM_THE_OBJECT(object), adsm_error_string(error));
 	if (!seq)
 		return 0;
-	adsm_home_unlock(home, old);
-	error = adsm_wait_call(home, seq);
-	adsm_home_lock(home, old);
+	error = adsm_wait_call_unlocked(home, seq, old);
 	return error ? error : 1;
 }
 

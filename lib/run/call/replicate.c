@@ -127,14 +127,7 @@ static void give_back(const struct making *making)
 /* Wait for a call. Lock held, which is given back meanwhile. */
 static int wait_for(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
 {
-	int error;
-
-	if (!seq)
-		return 0;
-	adsm_home_unlock(home, old);
-	error = adsm_wait_call(home, seq);
-	adsm_home_lock(home, old);
-	return error;
+	return seq ? adsm_wait_call_unlocked(home, seq, old) : 0;
 }
 
 /* Wait for the calls that use a replica. */

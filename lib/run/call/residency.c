@@ -191,12 +191,8 @@ int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t *fetche
 			return adsm_fail(error, "the engine cannot collect the writes to %s: %s",
 					 ADSM_THE_OBJECT(object), adsm_error_string(error));
 	}
-	if (seq) {
-		adsm_home_unlock(home, old);
-		error = adsm_wait_call(home, seq);
-		adsm_home_lock(home, old);
-		return error;
-	}
+	if (seq)
+		return adsm_wait_call_unlocked(home, seq, old);
 	if (!adsm_blocks_n_lacking(&object->blocks))
 		return 1;
 	if (adsm_object_lost(object))
@@ -243,9 +239,7 @@ static int wait_for_replica(struct adsm_home *home, struct adsm_sigset *old)
 
 	if (!seq)
 		return 0;
-	adsm_home_unlock(home, old);
-	error = adsm_wait_call(home, seq);
-	adsm_home_lock(home, old);
+	error = adsm_wait_call_unlocked(home, seq, old);
 	return error ? error : 1;
 }
 

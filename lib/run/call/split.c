@@ -381,9 +381,7 @@ static int return_object(const struct split *s, struct written *w)
 			error = adsm_fail(-EINVAL, "kernel '%s': an object that it writes was freed meanwhile",
 					  s->bound.kernel->info->name);
 		} else if (seq) {
-			adsm_home_unlock(home, &old);
-			error = adsm_wait_call(home, seq);
-			adsm_home_lock(home, &old);
+			error = adsm_wait_call_unlocked(home, seq, &old);
 			error = error ? error : -EAGAIN;
 		} else if (object->blocks.n_holds) {
 			error = adsm_fail(-EBUSY, "%s was held during the call", ADSM_THE_OBJECT(object));

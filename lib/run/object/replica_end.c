@@ -19,9 +19,7 @@ static int end_on(struct adsm_home *home, const struct adsm_object *object, bool
 		if (replica->wanted && !mine) {
 			adsm_home_wait(home);
 		} else if (seq) {
-			adsm_home_unlock(home, &old);
-			error = adsm_wait_call(home, seq);
-			adsm_home_lock(home, &old);
+			error = adsm_wait_call_unlocked(home, seq, &old);
 		} else {
 			adsm_replica_end(home, replica);
 		}

@@ -177,6 +177,16 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 	return wait_call(home, seq, true, false);
 }
 
+int adsm_wait_call_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
+{
+	int error;
+
+	adsm_home_unlock(home, old);
+	error = adsm_wait_call(home, seq);
+	adsm_home_lock(home, old);
+	return error;
+}
+
 int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq)
 {
 	return wait_call(home, seq, true, true);

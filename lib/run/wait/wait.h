@@ -10,6 +10,8 @@ void adsm_retire(struct adsm_home *home);
 void adsm_retire_all(void);
 /* Wait until call @seq has ended, with or without an error. Negative: waiting failed. */
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
+/* The same for a caller that holds the lock, which is given back meanwhile, with the signals of @old. */
+int adsm_wait_call_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old);
 /* The same for all calls up to @seq. */
 int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq);
 /* The same in a thread of the library: the time does not count for the program. */

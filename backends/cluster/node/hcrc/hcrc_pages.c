@@ -296,7 +296,7 @@ void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t part, const
 
 	assert(*twin);
 	size = adsm_diff(bytes, twin_bytes(hcrc, *twin - 1), part_size, hcrc->diff);
-	adsm_diff_shift(hcrc->diff, size, part % adsm_hcrc_n_parts(&hcrc->config) * part_size);
+	adsm_diff_shift(hcrc->diff, size, (size_t)(part % adsm_hcrc_n_parts(&hcrc->config)) * part_size);
 	free_twin(hcrc, twin);
 	if (size && page->valid) {
 		if (!is_home(hcrc, page) && !*find_twin(hcrc, page, 0, 0))
