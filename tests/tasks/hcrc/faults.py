@@ -54,7 +54,8 @@ FAULTS = {
         "hcrc_pages", "\thas = has && (part->readers & bit) && !(part->noticed & bit);\n", "", "programs",
         "a store is"),
     "what a worker has changed of a part goes to the page's first part": (
-        "hcrc_pages", "\tadsm_diff_shift(hcrc->diff, size, part % adsm_hcrc_n_parts(&hcrc->config) * part_size);\n", "",
+        "hcrc_pages",
+        "\tadsm_diff_shift(hcrc->diff, size, (size_t)(part % adsm_hcrc_n_parts(&hcrc->config)) * part_size);\n", "",
         "programs", "a store is"),
     "workers hear of the first part of an old page only": (
         "hcrc_pages", "part < (page + 1) * n; part++", "part < page * n + 1; part++", "programs", "a store is"),
