@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +27,9 @@
 #define HASH_START 0xcbf29ce484222325u
 #define HASH_DIGITS 16		/* a file's name is nothing but these digits */
 #define SUFFIX ".XXXXXX"	/* of a temporary file's name, for mkostemp() */
+#define TURN_SUFFIX ".locked"	/* as long as SUFFIX */
+#define TURN_LIMIT_NS 60000000000u
+#define TURN_PERIOD_NS 2000000u
 #define PATH_SIZE (PATH_MAX + sizeof("/") + HASH_DIGITS + sizeof(SUFFIX))
 
 /* A file consists of this header, the key and the data, in the machine's byte order. With another byte order the magic
@@ -354,6 +358,70 @@ void adsm_cache_put(const struct adsm_cache *cache, const void *key, size_t key_
 			  strerrordesc_np(-ret));
 	else
 		trim(folder, cache->max_files ? cache->max_files : FILES_MAX);
+}
+
+/* ---- turns */
+
+/* Returns false if the name is too long, or there is no folder. */
+static bool name_turn(char ret_path[PATH_SIZE], const struct adsm_cache *cache, const void *key, size_t key_size)
+{
+	char folder[PATH_MAX];
+
+	if (!find_folder(cache, folder) || make_folder(folder))
+		return false;
+	name_file(ret_path, folder, hash(HASH_START, key, key_size));
+	strcat(ret_path, TURN_SUFFIX);
+	return true;
+}
+
+/* The lock is asked for, not waited for: a process that is stopped has it without end. */
+static bool lock(int fd)
+{
+	uint64_t limit = adsm_os_now_ns() + TURN_LIMIT_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if ((errno != EWOULDBLOCK && errno != EINTR) || adsm_os_now_ns() > limit)
+			return false;
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + TURN_PERIOD_NS);
+	}
+	return true;
+}
+
+void adsm_cache_enter(const struct adsm_cache *cache, const void *key, size_t key_size,
+		      struct adsm_cache_turn *ret_turn)
+{
+	char path[PATH_SIZE];
+	struct stat status;
+
+	ret_turn->fd = -1;
+	if (!name_turn(path, cache, key, key_size))
+		return;
+	ret_turn->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (ret_turn->fd < 0)
+		return;
+	if (fstat(ret_turn->fd, &status) || !lock(ret_turn->fd)) {
+		close(ret_turn->fd);
+		ret_turn->fd = -1;
+		return;
+	}
+	ret_turn->device = status.st_dev;
+	ret_turn->inode = status.st_ino;
+}
+
+void adsm_cache_leave(const struct adsm_cache *cache, const void *key, size_t key_size,
+		      const struct adsm_cache_turn *turn)
+{
+	char path[PATH_SIZE];
+	struct stat status;
+
+	if (turn->fd < 0 || fstat(turn->fd, &status) || status.st_dev != turn->device || status.st_ino != turn->inode)
+		return;
+	/* A thread that waits for this file, and one that makes a new file, may both have a turn then: the program is
+	 * in the cache. */
+	if (name_turn(path, cache, key, key_size))
+		unlink(path);
+	flock(turn->fd, LOCK_UN);	/* a child of fork() may have the descriptor, too */
+	close(turn->fd);
 }
 
 /* ---- keys */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct adsm_cache {
 	const char *name;		/* the backend's name: also the name of its subfolder, and in the log */
@@ -17,6 +18,23 @@ int adsm_cache_get(const struct adsm_cache *cache, const void *key, size_t key_s
 		   size_t *ret_size);
 /* Keep the data if possible. Failures are only logged, at level info. */
 void adsm_cache_put(const struct adsm_cache *cache, const void *key, size_t key_size, const void *data, size_t size);
+
+/*
+ * A turn to compile the program of a key: one thread of one process has it at a time. Some compilers (PoCL's) have a
+ * cache of their own, in which two processes that compile the same program read each other's unfinished files; the
+ * binary is then incomplete. A thread goes on without a turn if there is no folder, if the file system has no locks,
+ * and after a minute. After adsm_cache_enter() the caller looks for the program again.
+ */
+struct adsm_cache_turn {
+	int fd;				/* -1: none */
+	dev_t device;			/* of the file: the application may have closed the descriptor, and reused it */
+	ino_t inode;
+};
+
+void adsm_cache_enter(const struct adsm_cache *cache, const void *key, size_t key_size,
+		      struct adsm_cache_turn *ret_turn);
+void adsm_cache_leave(const struct adsm_cache *cache, const void *key, size_t key_size,
+		      const struct adsm_cache_turn *turn);
 
 /* A key while it is built. It starts as zeros. bytes is NULL after memory ran out. The caller frees bytes. */
 struct adsm_cache_key {

@@ -225,16 +225,26 @@ static int compile(struct adsm_cl_device *device, const char *source, size_t siz
 {
 	/* Files that source includes are not in the key. Modules are one text, without includes. */
 	bool closed = !arguments || !memmem(source, size, "include", strlen("include"));
+	const struct adsm_cache cache = CACHE;
 	struct adsm_cache_key key = { NULL, 0, 0 };
+	struct adsm_cache_turn turn;
 	int ret;
 
 	if (closed)
 		key = make_key(device, source, size, options);
-	ret = key.bytes ? from_cache(device, &key, options, arguments, ret_program) : -ENOENT;
+	if (!key.bytes)
+		return from_source(device, source, size, options, ret_program);
+	ret = from_cache(device, &key, options, arguments, ret_program);
 	if (ret) {
-		ret = from_source(device, source, size, options, ret_program);
-		if (!ret && key.bytes)
-			to_cache(device, &key, *ret_program);
+		adsm_cache_enter(&cache, key.bytes, key.size, &turn);
+		if (turn.fd >= 0)
+			ret = from_cache(device, &key, options, arguments, ret_program);
+		if (ret) {
+			ret = from_source(device, source, size, options, ret_program);
+			if (!ret)
+				to_cache(device, &key, *ret_program);
+		}
+		adsm_cache_leave(&cache, key.bytes, key.size, &turn);
 	}
 	free(key.bytes);
 	return ret;

@@ -3,6 +3,10 @@
  * modules.c - modules in the device's own languages, what is known of their kernels, and the cache of compiled ones.
  * TEST_SHIM: the ICD loader that fails by a plan.
  */
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+
 #include "raw.h"
 
 #include <adsm_opencl.h>
@@ -462,6 +466,47 @@ static void cache_refused(void)
 	remove_folder();
 }
 
+/* While another process compiles a program, this one waits, and takes what that process leaves in the cache. */
+static void cache_turn(void)
+{
+	char *name = NULL, *path, *aside, *locked;
+	struct pollfd events[2];
+	struct dirent *entry;
+	int ends[2], fd, status;
+	DIR *dir;
+	pid_t pid;
+
+	cache_create();
+	CHECK_EQ(scale_elsewhere("", 3), WORKS);
+	dir = opendir(folder);
+	CHECK(dir);
+	while (!name && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			name = strdup(entry->d_name);
+	closedir(dir);
+	CHECK(name && asprintf(&path, "%s/%s", folder, name) > 0 && asprintf(&aside, "%s/.aside", folder) > 0);
+	CHECK(asprintf(&locked, "%s.locked", path) > 0);
+	CHECK(!rename(path, aside));
+	fd = open(locked, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && !flock(fd, LOCK_EX));
+	events[0] = (struct pollfd){ inotify_init1(IN_CLOEXEC), POLLIN, 0 };
+	CHECK(events[0].fd >= 0 && inotify_add_watch(events[0].fd, locked, IN_OPEN) >= 0);
+	CHECK(!pipe2(ends, O_CLOEXEC));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		_exit(scale_elsewhere(NO_COMPILER, 3) == WORKS ? 0 : 1);
+	close(ends[1]);
+	events[1] = (struct pollfd){ ends[0], POLLIN, 0 };
+	CHECK(poll(events, 2, -1) >= 1);
+	CHECK(events[0].revents && !events[1].revents);		/* it has opened the lock, and has not ended */
+	CHECK(!rename(aside, path) && !flock(fd, LOCK_UN));
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(entries(false, false), 1);
+	remove_folder();
+}
+
 static void cache_off(void)
 {
 	cache_create();
@@ -496,6 +541,7 @@ static const struct conform_case cases[] = {
 	CASE("cache-includes", cache_includes),
 	CASE("cache-damaged", cache_damaged),
 	CASE("cache-refused", cache_refused),
+	CASE("cache-turn", cache_turn),
 	CASE("cache-off", cache_off),
 	CASE("cache-no-folder", cache_no_folder),
 };

@@ -8,6 +8,8 @@
 #include <ftw.h>
 #include <limits.h>
 #include <signal.h>
+#include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -511,6 +513,60 @@ static void test_processes(void)
 	clean(folder);
 }
 
+/* ---- turns */
+
+/* Two processes never have a turn at once; a process that ends has none; the program's descriptor is not closed. */
+static void test_turns(void)
+{
+	struct adsm_cache_turn turn;
+	int pid, ends[2], fd;
+	char byte;
+
+	CHECK(!mkdir(scratch, 0700));
+	pid = fork();
+	for (int i = 0; i < 200; i++) {
+		adsm_cache_enter(&cache, KEY, strlen(KEY), &turn);
+		CHECK(turn.fd >= 0);
+		fd = openat(AT_FDCWD, "scratch/inside", O_CREAT | O_EXCL | O_RDWR, 0600);
+		CHECK(fd >= 0);
+		close(fd);
+		sched_yield();
+		CHECK(!unlink("scratch/inside"));
+		/* As after a compilation, so that no other file stands for the same turn. */
+		flock(turn.fd, LOCK_UN);
+		close(turn.fd);
+	}
+	if (!pid)
+		_exit(0);
+	check_child(pid);
+
+	CHECK(!pipe(ends));
+	pid = fork();
+	if (!pid) {
+		adsm_cache_enter(&cache, KEY, strlen(KEY), &turn);
+		CHECK(write(ends[1], "", 1) == 1);
+		pause();
+	}
+	CHECK(read(ends[0], &byte, 1) == 1 && !kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+	adsm_cache_enter(&cache, KEY, strlen(KEY), &turn);
+	CHECK(turn.fd >= 0 && n_files(folder, NULL, 0) == 1);
+	adsm_cache_leave(&cache, KEY, strlen(KEY), &turn);
+	CHECK_EQ(n_files(folder, NULL, 0), 0);
+
+	adsm_cache_enter(&cache, KEY, strlen(KEY), &turn);
+	CHECK(dup2(ends[0], turn.fd) == turn.fd);
+	adsm_cache_leave(&cache, KEY, strlen(KEY), &turn);
+	CHECK(!close(turn.fd) && !close(ends[0]) && !close(ends[1]));
+
+	cache.folder = "/dev/null/folder";
+	adsm_cache_enter(&cache, KEY, strlen(KEY), &turn);
+	CHECK_EQ(turn.fd, -1);
+	adsm_cache_leave(&cache, KEY, strlen(KEY), &turn);
+	cache.folder = folder;
+	clean(folder);
+	clean(scratch);
+}
+
 /* ---- the limit */
 
 static const char *key_number(int i)
@@ -596,6 +652,7 @@ int main(void)
 	test_no_access();
 	test_choice();
 	test_processes();
+	test_turns();
 	test_limit();
 
 	CHECK_EQ(n_files("/proc/self/fd", NULL, 0), n_open);
