@@ -43,7 +43,7 @@ def divided(folder):
         assert re.search(r"^ +\d+  add_block\.part\d+$", done.stdout, re.M), done.stdout
         want = run(folder, ADSM_BACKEND="cpu")
         assert want[:4] == digests(), want
-        for code, buffers in (("16K", "1"), ("64K", "4")):
+        for code, buffers in (("18K", "1"), ("64K", "4")):
             got = run(folder, ADSM_BACKEND="scratchpad", ADSM_SCRATCHPAD_PARTITIONS="always",
                       ADSM_SCRATCHPAD_CODE=code, ADSM_SCRATCHPAD_BUFFERS=buffers)
             assert got == want, (size, code, buffers, got, want)
