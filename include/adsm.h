@@ -27,8 +27,8 @@ extern "C" {
  * - A structure with struct_size may get new fields at its end in a later version. The caller sets struct_size to the
  *   structure's sizeof. The library accepts the sizes of older and newer versions:
  *   - Older caller: fields that its structure lacks have their defaults.
- *   - Newer caller: fields that the library does not know must be 0, or the function fails with -EINVAL. In a structure
- *     that the library fills, it sets such fields to 0.
+ *   - Newer caller: fields that the library does not know must be 0, or the function fails with -EINVAL. If the library
+ *     fills the structure, the library sets such fields to 0.
  *   - A size that is smaller than the structure's first version, or larger than 4096, is invalid (-EINVAL).
  *   The same holds for a structure whose size is a parameter of the function, such as adsmStats.
  * - Parameters named ret_... are outputs. The library writes them only on success.
@@ -123,14 +123,16 @@ ADSM_API const char *adsmLastError(void);
  * The contents are undefined. adsmAllocWith() with ADSM_ALLOC_ZERO allocates zeros. The caller owns the memory until
  * adsmFree().
  *
- * The object gets device memory when a call or a copy first needs it, and may lose the memory to objects of other calls
- * (docs/oversubscription.md). So the objects of a device may be larger than its memory, all together. With
- * ADSM_OVERSUBSCRIBE=off the function takes device memory.
+ * The object gets device memory when a call or a copy first needs it. Later calls may need this memory for other
+ * objects; the library then moves the object to the host (docs/oversubscription.md). Therefore the objects of a device
+ * may together be larger than the device's memory. With ADSM_OVERSUBSCRIBE=off the function itself allocates the device
+ * memory, and the object keeps it.
  *
  * Returns the address, which is page aligned, or NULL with errno:
  *   EINVAL    @size is 0
  *   ENODEV    there is no device, or the device was lost
- *   ENOMEM    @size is more than the device's memory, or the host has not enough memory
+ *   ENOMEM    @size is more than the device's memory, or there is not enough memory on the host. With
+ *             ADSM_OVERSUBSCRIBE=off also: the device is full
  *   EAGAIN    the library could not start a thread
  */
 ADSM_API void *adsmAlloc(size_t size);
@@ -173,10 +175,10 @@ ADSM_API void *adsmAllocWith(size_t size, const adsmAllocOptions *options);
 /**
  * Free an object. The function waits for calls that may use the object and for its transfers.
  *
- * @p: an address that adsmAlloc() or a related function returned; NULL has no effect.
+ * @p: an address that adsmAlloc(), adsmAllocWith() or adsmSafeAlloc() returned; NULL has no effect.
  *
  * Returns 0 or:
- *   -EINVAL   @p is no such address; if it lies inside an object, adsmLastError() names the object
+ *   -EINVAL   @p is not such an address; if it lies inside an object, adsmLastError() names the object
  *   -EBUSY    a range of the object is held (adsmHold())
  */
 ADSM_API int adsmFree(void *p);
@@ -207,10 +209,11 @@ ADSM_API void *adsmSafeAlloc(size_t size);
 ADSM_API uint64_t adsmSafe(const void *p);
 
 /**
- * Copy memory. Each range may be shared memory or ordinary memory. The library copies on the side that needs fewer
- * transfers.
+ * Copy memory. Each range may be shared memory or ordinary memory. The library copies on the side, CPU or device, that
+ * needs fewer transfers.
  *
- * @dst, @src: ranges of @size bytes that do not overlap.
+ * @dst, @src: ranges that do not overlap.
+ * @size: bytes to copy; 0 has no effect.
  *
  * Returns 0 or:
  *   -EINVAL   a range begins in an object and ends outside of it, or @size is too large; nothing was copied
@@ -222,7 +225,9 @@ ADSM_API int adsmMemcpy(void *dst, const void *src, size_t size);
 /**
  * Fill shared or ordinary memory with a byte. The device fills whole blocks of an object.
  *
+ * @dst: the first byte of the range.
  * @value: the byte, converted to unsigned char.
+ * @size: bytes to fill; 0 has no effect.
  *
  * Returns like adsmMemcpy().
  */
@@ -253,7 +258,7 @@ ADSM_API int adsmMemset(void *dst, int value, size_t size);
  *
  * Returns 0 or:
  *   -EINVAL   the range is not inside one object, or @access is invalid
- *   -EBUSY    a block of the range has too many holds
+ *   -EBUSY    a block of the range has 65534 holds already
  *   -EIO, -ENODEV  a transfer failed, or the device was lost
  */
 ADSM_API int adsmHold(const void *p, size_t size, unsigned access);
@@ -288,10 +293,11 @@ ADSM_API int adsmUnhold(const void *p, size_t size);
  *
  * @sig, @info, @context: the arguments of the signal handler.
  *
- * Returns 1 if the library handled the fault: the handler returns, and the instruction runs again. If the access cannot
- * succeed, SIGBUS follows. Returns 0 if the fault is not the library's, if another process sent the signal, or if the
- * library is not running. Any thread may call this function in a signal handler. It preserves errno. It may wait for a
- * kernel.
+ * Returns 1 if the library handled the fault. The handler must then return, and the instruction runs again. If the
+ * access cannot succeed, SIGBUS follows. Returns 0 if the fault is not the library's, if another process sent the
+ * signal, or if the library is not running.
+ *
+ * Any thread may call this function in a signal handler. The function preserves errno, and may wait for a kernel.
  */
 ADSM_API int adsmHandleFault(int sig, void *info, void *context);
 
@@ -322,6 +328,7 @@ typedef struct adsmKernel adsmKernel;
  * @file: the file's path.
  *
  * Returns the module, which the caller owns until adsmModuleUnload(), or NULL with errno:
+ *   EINVAL    @file is NULL, or not a regular file
  *   ENOENT and others  the file cannot be read
  *   ENOEXEC   the file is not a module, or the device's compiler rejected it; adsmLastError() has its messages
  */
@@ -388,8 +395,9 @@ ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const ad
 ADSM_API int adsmModuleUnload(adsmModule *module);
 
 /**
- * Return a kernel of a module. The module owns the kernel.
+ * Return a kernel of a module. The module owns the kernel, which is valid until adsmModuleUnload().
  *
+ * @module: a loaded module.
  * @name: the kernel's name. A kernel in CUDA C also has a mangled name, of up to 1,024 characters.
  *
  * Returns the kernel, or NULL with errno:
@@ -400,12 +408,13 @@ ADSM_API adsmKernel *adsmKernelGet(adsmModule *module, const char *name);
 
 /**
  * Return the address of a variable of a module: __device__ or __constant__ of CUDA C (docs/cuda-c.md). Each device has
- * its own. The variable is a shared object, like those of adsmAlloc(), which the module owns until adsmModuleUnload().
- * Kernels of the module that use the variable need not name it.
+ * its own copy. The variable is a shared object, like those of adsmAlloc(), which the module owns until
+ * adsmModuleUnload(). Calls of kernels of the module need no argument for the variable.
  *
- * @device: the device, or ADSM_DEVICE_CURRENT.
+ * @module: a loaded module.
+ * @device: the device's index, or ADSM_DEVICE_CURRENT.
  * @name: the variable's name. In C++ it is mangled if the variable is in a namespace.
- * @ret_size: gets its size in bytes; NULL: not needed.
+ * @ret_size: gets the variable's size in bytes; NULL: not needed.
  *
  * Returns the address, or NULL with errno:
  *   ENOENT    the module has no variable of this name; adsmLastError() lists its variables
@@ -433,7 +442,8 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
 
 /**
  * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function does not wait for
- * the kernel. Calls on a device run in order. adsmSync() waits for the kernel.
+ * the kernel. adsmSync() waits for it. Calls on a device begin in order, unless they are in different queues
+ * (adsm_queue.h).
  *
  * If all objects of the call are on one device, the call runs there. Otherwise it runs on the calling thread's device,
  * and the objects of other devices move there first, or are copied if the call only reads them
@@ -469,7 +479,8 @@ ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const
 			  size_t n);
 
 /**
- * Wait for all calls of the calling thread, and acquire what their kernels wrote (paper, section 3.3).
+ * Wait for all calls of the calling thread, on all devices, and acquire what their kernels wrote (paper, section 3.3).
+ * The function does not wait for calls by adsmOnceCall().
  *
  * Returns 0 if these calls succeeded or there were none, or the first error of these calls.
  */
@@ -479,11 +490,11 @@ ADSM_API int adsmSync(void);
  * Assign an object to a kernel (paper, section 3.3). All calls of this kernel then use the object. An object may be
  * assigned to several kernels. A call of any other kernel uses it only if an argument of the call points to it.
  *
- * A call is unnamed if the access of a pointer is unknown. It then uses all objects of the device but those assigned to
- * other kernels only. Therefore unnamed calls of other kernels leave the object alone.
+ * A call is unnamed if the access of a pointer is unknown. An unnamed call uses all objects of the device, except
+ * objects that are assigned to other kernels only. Therefore unnamed calls of other kernels do not use @p.
  *
  * @p: the object's address.
- * @kernel: NULL removes all assignments of the object.
+ * @kernel: the kernel; NULL removes all assignments of the object.
  * @access: how the kernel accesses the object: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT.
  *
  * Returns 0, or -EINVAL if an argument is invalid.
@@ -499,7 +510,7 @@ typedef struct adsmDeviceProps {
 	char backend[16];
 	uint64_t memory_size;		/* total bytes */
 	uint64_t memory_free;		/* bytes available now */
-	unsigned compute_units;
+	unsigned compute_units;		/* threads, cores or multiprocessors that run blocks at the same time */
 	unsigned same_address;		/* 1: an object has the same address on the CPU and the device */
 	unsigned unified;		/* 1: CPU and device share physical memory, and nothing is copied */
 	unsigned signal_safe;		/* 1: the faulting thread itself runs transfers */
@@ -516,6 +527,7 @@ ADSM_API int adsmDeviceCount(void);
  * Describe a device.
  *
  * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_CURRENT.
+ * @ret_props: gets the properties.
  *
  * Returns 0, or -EINVAL if there is no such device or struct_size is invalid.
  */
@@ -525,10 +537,12 @@ ADSM_API int adsmDeviceInfo(int device, adsmDeviceProps *ret_props);
  * Set the device of the calling thread: of its later allocations, and of its later calls that use objects of several
  * devices. A thread starts with device 0.
  *
- * ADSM_DEVICE_ANY: from now on the library chooses the device of each call of this thread: the one where it expects the
- * call to begin first. It compares the time of the transfers, at the rates that it has measured, and how long the
- * earlier calls will still run. The objects move there (docs/howto-devices.md). Allocations stay on the thread's device
- * from before. adsmDeviceSet() with the number of a device ends this.
+ * With ADSM_DEVICE_ANY the library chooses the device of each later call of this thread: the device where it expects
+ * the call to begin first. The library compares the time of the transfers, at the rates that it has measured, and how
+ * long the earlier calls will still run. The objects move to the chosen device (docs/howto-devices.md). Allocations
+ * still use the device that the thread had before. adsmDeviceSet() with a device's index ends this.
+ *
+ * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_ANY.
  *
  * Returns 0, or -EINVAL if there is no such device.
  */
@@ -549,7 +563,9 @@ typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* a call (adsm_queue
 ADSM_API void *adsmDeviceAlloc(size_t size);
 
 /**
- * Free device-only memory. The function waits for calls and copies that use it. NULL has no effect.
+ * Free device-only memory. The function waits for calls and copies that use it.
+ *
+ * @p: an address that adsmDeviceAlloc() returned; NULL has no effect.
  *
  * Returns 0, or -EINVAL if adsmDeviceAlloc() did not return @p.
  */
@@ -557,10 +573,15 @@ ADSM_API int adsmDeviceFree(void *p);
 
 /**
  * Copy to, from or inside device-only memory, or fill it with a byte. The functions return when the bytes have moved.
- * They run after the calls and copies that the program issued before. The host side may be shared or ordinary memory.
+ * They run after the calls and copies that the program issued before.
+ *
+ * @device_dst, @device_src: addresses in device-only memory. adsmCopyDevice(): both on one device.
+ * @host_dst, @host_src: addresses in shared or ordinary memory.
+ * @value: the byte, converted to unsigned char.
+ * @size: bytes to copy or fill; 0 has no effect.
  *
  * Return 0 or:
- *   -EINVAL   a device range is not inside one allocation of adsmDeviceAlloc()
+ *   -EINVAL   a device range is not inside one allocation of adsmDeviceAlloc(), or the two are on different devices
  *   -EIO      the transfer failed
  *   -ENODEV   the device was lost
  */
@@ -572,11 +593,14 @@ ADSM_API int adsmDeviceFill(void *device_dst, int value, size_t size);
 /**
  * Start a copy and return before it has finished. A later adsmCall() on the device waits for the copy.
  *
+ * @device_dst, @device_src: addresses in device-only memory.
  * @host_src, @host_dst: ordinary memory. The caller must not change or free it, or read @host_dst, before
  *                       adsmEventWait() has returned.
- * @ret_event: the copy, for adsmEventWait().
+ * @size: bytes, more than 0.
+ * @ret_event: gets the copy's event, for adsmEventWait() and adsmEventQuery(). Must not be NULL.
  *
- * Return 0 or the errors of adsmCopyToDevice(), and -EINVAL if the host range is in a shared object.
+ * Return 0 or the errors of adsmCopyToDevice(), or:
+ *   -EINVAL   the host range is in a shared object, @size is 0, or @ret_event is NULL
  */
 ADSM_API int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size,
 				   adsmEvent *ret_event);
@@ -595,7 +619,7 @@ ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t 
  * @event: from adsmCallEvent() (adsm_queue.h), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
  *
  * Returns 0 if the call or the copy has ended without an error, its error, or:
- *   -EINVAL   @event is no event, or the library has been started again since
+ *   -EINVAL   @event is not an event, or the library has been started again since
  *   -EIO, -ENODEV  an object could not be fetched, or the device was lost
  *   -EDEADLK  a service waits for a call that waits for the service (adsm_service.h)
  */
@@ -632,6 +656,9 @@ ADSM_API int adsmSetName(const void *p, const char *name);
  * Describe the object that contains an address. The description says how many blocks are in each state. No function
  * returns the state of a single block.
  *
+ * @p: an address in the object.
+ * @ret_props: gets the properties.
+ *
  * Returns 0, or -EINVAL if @p is not in an object or struct_size is invalid.
  */
 ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
@@ -656,15 +683,15 @@ ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 	X(kernel_ns, "time in kernels") \
 	X(h2d_ns, "time sending") \
 	X(d2h_ns, "time fetching") \
-	X(fault_ns, "time handling faults, transfers and waits left out") \
+	X(fault_ns, "time handling faults, without transfers and waits") \
 	X(io_ns, "time in interposed I/O") \
 	X(wait_ns, "time waiting for calls") \
 	X(once_waits, "waits for units of write-once objects") \
-	X(once_ns, "time waiting for these") \
+	X(once_ns, "time waiting for units of write-once objects") \
 	X(displaced, "objects moved to the host for room on the device") \
-	X(displaced_bytes, "bytes fetched for that") \
+	X(displaced_bytes, "bytes fetched to displace objects") \
 	X(moved, "objects moved to another device for a call") \
-	X(moved_bytes, "bytes fetched for that")
+	X(moved_bytes, "bytes fetched to move objects")
 
 typedef struct adsmStats {
 #define ADSM_STATS_FIELD(name, help) uint64_t name;
@@ -675,6 +702,7 @@ typedef struct adsmStats {
 /**
  * Read the counters of the whole library.
  *
+ * @ret_stats: gets the counters.
  * @size: sizeof(adsmStats).
  *
  * Returns 0, or -EINVAL if an argument is invalid.
@@ -685,6 +713,7 @@ ADSM_API int adsmStatsGet(adsmStats *ret_stats, size_t size);
  * Read the counters of one object. Calls and kernel times are counted for the whole library only.
  *
  * @p: an address in the object.
+ * @ret_stats: gets the counters.
  * @size: sizeof(adsmStats).
  *
  * Returns 0, or -EINVAL if @p is not in an object or an argument is invalid.
@@ -738,8 +767,8 @@ static inline adsmArg adsmConst(const void *p, size_t size)
 }
 
 /*
- * @size bytes of memory that the threads of a block share, for kernels in the device's own language: a __local
- * parameter in OpenCL C, and extern __shared__ in CUDA, where it follows the other arguments.
+ * @size bytes of memory that the threads of a block share, for kernels in the device's own language. In OpenCL C it is
+ * a __local parameter. In CUDA it is extern __shared__, and follows the other arguments.
  */
 static inline adsmArg adsmLocal(size_t size)
 {
@@ -778,7 +807,10 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 	return adsmCallArgs(kernel, grid, block, list, sizeof(list) / sizeof(list[0]));
 }
 #else
-/* A value of the type that the kernel declares: a number or a structure. It is valid in the block that contains it. */
+/*
+ * A value of the type that the kernel declares: a number or a structure. The argument is valid until the end of the
+ * enclosing block of C.
+ */
 #define adsmVal(x) adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, \
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))
 

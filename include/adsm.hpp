@@ -122,7 +122,7 @@ inline void sync()
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
-/** How memory is allocated. The fields mean the same as in adsmAllocOptions. */
+/** Options of an allocation. The fields have the same meaning as in adsmAllocOptions. */
 struct alloc_options {
 	const char *protocol = nullptr;
 	std::size_t block_size = 0;
@@ -329,7 +329,7 @@ private:
 		void *p;
 
 		if (alignment > detail::alignment)
-			detail::raise(make_error_code(-EINVAL), "an alignment of more than a page");
+			detail::raise(make_error_code(-EINVAL), "the alignment is larger than a page");
 		p = detail::allocate(size ? size : 1, 1, options_, error);
 		detail::check(error);
 		return p;
@@ -358,12 +358,12 @@ template <class T> struct slice {
 };
 template <class T> slice(T *, std::size_t) -> slice<T>;
 
-/** Bytes of memory that the threads of a block share, for kernels in the device's own language: adsmLocal(). */
+/** Memory that the threads of a block share, for kernels in the device's own language: adsmLocal(). size: in bytes. */
 struct local {
 	std::size_t size;
 };
 
-/** An object that the kernel reaches through pointers in memory: adsmUse() and adsmUseAll(). Behind all arguments. */
+/** An object that the kernel reaches through pointers in memory: adsmUse() and adsmUseAll(). Follows all arguments. */
 struct use {
 	use(const volatile void *p, unsigned access) noexcept : arg_(adsmUse(p, access)) {}
 	static use all() noexcept { return use(adsmUseAll()); }
@@ -437,10 +437,10 @@ template <class A> auto inout(A &&a) noexcept
 
 /* ---- parameters of kernels, as adsmcc --header writes them -------------------------------- */
 
-/** A type that the header cannot name: any type of this size. */
+/** Stands for a type that the header of adsmcc cannot name: any type of this size. */
 template <std::size_t Size> struct bytes {};
 
-/** What a module says of a parameter. */
+/** The description of a parameter in a module. */
 struct parameter {
 	const char *name, *type;	/* as in the source; of CUDA C, as in the PTX */
 	unsigned kind, access;		/* ADSM_ARG_*; ADSM_ACCESS_*, or 0: not declared */
@@ -513,7 +513,7 @@ template <class T> using out = pointer<T, ADSM_ACCESS_OUT>;
 template <class T> using inout = pointer<T, ADSM_ACCESS_INOUT>;
 template <class T> using any = pointer<T, 0>;
 
-/** A value. Takes any type whose values the parameter can hold: no argument loses digits or its sign. */
+/** A value. Takes any type whose values the parameter can represent without loss of digits or sign. */
 template <class T> struct value {
 	template <class A> static auto hold(const A &a) noexcept
 	{
@@ -614,7 +614,7 @@ public:
 	/* Waits for calls of the kernels. */
 	~kernel_module() { adsmModuleUnload(module_); }
 
-	/* Return a kernel, for adsmCall(); nullptr with @error. */
+	/* Return a kernel, for adsmCall(), or nullptr; then @error is set. The module owns the kernel. */
 	adsmKernel *find(const char *name, std::error_code &error) const noexcept
 	{
 		adsmKernel *found = adsmKernelGet(module_, name);
@@ -721,7 +721,10 @@ public:
 		detail::check(try_call(grid, block, std::forward<A>(args)...));
 	}
 
-	/* Call the kernel with a thread for each of @n elements, in blocks of @Threads. If @n is 0, nothing happens. */
+	/*
+	 * Call the kernel with a thread for each of @n elements, in blocks of @Threads threads. The grid is rounded up
+	 * to whole blocks, so the kernel compares its index with @n. If @n is 0, nothing happens.
+	 */
 	template <unsigned Threads, class... A>
 	[[nodiscard]] std::error_code try_each(std::size_t n, A &&...args) const noexcept
 	{

@@ -57,6 +57,7 @@ typedef struct adsmCudaHandles {
  * Return the context and the streams that the library uses on a device.
  *
  * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_CURRENT.
+ * @ret_handles: gets the context and the streams. The caller sets struct_size before.
  *
  * Returns 0 or:
  *   -EINVAL   there is no such device, or struct_size is invalid
@@ -65,13 +66,13 @@ typedef struct adsmCudaHandles {
 ADSM_API int adsmCudaGet(int device, adsmCudaHandles *ret_handles);
 
 /**
- * Release objects to commands that the program itself enqueues on a stream. The function does what adsmCall() of an
- * empty kernel would do. It sends what is newer on the CPU, and the library later fetches what the commands may write.
- * Commands that the program enqueues on @stream from now on run after the calls before this function.
+ * Release objects to commands that the program itself enqueues on a stream. The function has the effect of adsmCall()
+ * with an empty kernel. It sends the blocks that are newer on the CPU. Later the library fetches the blocks that the
+ * commands may write. Commands that the program enqueues on @stream after this function run after all earlier calls.
  *
  * The program must wait for its commands, for instance by cudaStreamSynchronize():
- * - before the CPU accesses what they write;
- * - before the CPU writes what they read;
+ * - before the CPU accesses memory that they write;
+ * - before the CPU writes memory that they read;
  * - before a call uses the objects, and before adsmFree() of the objects.
  * With the protocol "batch" the program then also calls adsmSync().
  *

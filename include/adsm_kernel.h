@@ -14,13 +14,13 @@
  *	}
  *
  * A kernel's body is a sequence of phases, ADSM_THREADS { ... }. All threads of a block execute a phase, in any order
- * or at the same time. In a phase no thread may depend on another one. If one of two phases uses what the other one
- * writes, ADSM_BARRIER must be between them. `continue` outside of inner loops ends the phase for its thread. Nothing
- * else may leave a phase.
+ * or at the same time. In a phase no thread may depend on another one. If a phase uses data that another phase writes,
+ * ADSM_BARRIER must be between the two. `continue` outside of inner loops ends the phase for its thread. A thread must
+ * not leave a phase in any other way: no return, goto or break.
  *
- * Code outside of phases (declarations, loops around phases) must do the same for all threads of a block. It may write
- * only to local variables that the body declares outside of phases. It must not write to objects, or to variables of
- * ADSM_SHARED and ADSM_PRIVATE.
+ * Code outside of phases (declarations, loops around phases) must be uniform: its conditions have the same result for
+ * all threads of a block. It may write only to local variables that the body declares outside of phases. It must not
+ * write to objects, or to variables of ADSM_SHARED and ADSM_PRIVATE.
  *
  * - ADSM_KERNEL(name, ...): a kernel whose blocks have at most 1024 threads.
  * - ADSM_KERNEL_MAX(name, max, ...): a kernel whose blocks have at most max threads.
@@ -33,10 +33,10 @@
  * - ADSM_VAL(type, name): a value.
  * - ADSM_CONST(type, name): a pointer to constant bytes, which the library copies at the call.
  * - ADSM_ONCE(type, name): a write-once object (adsm_once.h).
- * - ADSM_ONCE_IN(type, name): a write-once object. The kernel sets no unit of it.
+ * - ADSM_ONCE_IN(type, name): a write-once object whose units the kernel only reads.
  *
  * Declarations:
- * - ADSM_SHARED(type, name, count): an array that the threads of a block share. It is undefined at first.
+ * - ADSM_SHARED(type, name, count): an array that the threads of a block share. Its contents are undefined at first.
  * - ADSM_PRIVATE(type, name): a variable of each thread that keeps its value across phases. ADSM_MY(name) accesses it.
  * - ADSM_FUNCTION: precedes a function that kernels call.
  * - ADSM_TABLE(type, name, count) = { ... }: a constant table at file scope.
@@ -46,10 +46,11 @@
  *   const ADSM_SPACE_GLOBAL float *p = a + 1;
  *
  * Indices, of type int. ADSM_THREAD and ADSM_GLOBAL have a meaning in phases only:
- * - ADSM_THREAD_X, _Y, _Z: the thread's index in its block; ADSM_THREAD: the same as one number, x fastest.
+ * - ADSM_THREAD_X, _Y, _Z: the thread's index in its block. ADSM_THREAD: the linear index, x fastest.
  * - ADSM_GLOBAL_X, _Y, _Z: the thread's index in the grid.
  * - ADSM_BLOCK_X, _Y, _Z: the block's index in the grid.
- * - ADSM_BLOCK_DIM_X, _Y, _Z: the number of threads in a block; ADSM_GRID_DIM_X, _Y, _Z: of blocks in the grid.
+ * - ADSM_BLOCK_DIM_X, _Y, _Z: the number of threads in a block.
+ * - ADSM_GRID_DIM_X, _Y, _Z: the number of blocks in the grid.
  *
  * Operations:
  * - ADSM_ATOMIC_ADD(p, v), and _SUB, _MIN, _MAX, _AND, _OR, _XOR, _EXCHANGE, ADSM_ATOMIC_CAS(p, expected, v): atomic
@@ -58,18 +59,20 @@
  * - adsm_sinf(x) and so on: the math functions on float. ADSM_MATH_ below lists them.
  * - ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC, ADSM_FREE: services, see adsm_kernel_services.h.
  *
- * Write-once objects. In a kernel these words are used outside of phases. In a task they may be used anywhere; such
- * tasks run on the device cpu only:
+ * Write-once objects. A kernel uses these macros outside of phases. A task may use them anywhere; such a task runs on
+ * the device cpu only:
  * - ADSM_GET(name, unit): waits until the unit is set, and returns its address, a const type *.
  * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
  * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
- * - ADSM_ROOM(name, unit): the same as ADSM_FRESH, but waits until the unit is not set. ADSM_EMPTY(name, unit): empties
- *   a unit that is set, so that it can be written again. Not on clusters.
+ * - ADSM_ROOM(name, unit): the same as ADSM_FRESH, but waits until the unit is not set.
+ * - ADSM_EMPTY(name, unit): empties a unit that is set, so that it can be written again. Clusters do not support
+ *   ADSM_ROOM and ADSM_EMPTY.
  * A block may wait for units that earlier blocks set (linear index, x fastest), earlier calls, other devices or the
  * CPU. Workers of a task may also wait for each other.
  *
- * Tasks. The workers of a task run at the same time, and synchronize by locks and barriers (docs/tasks.md). The call's
- * grid is the workers, with one thread in a block. Not every device supports tasks.
+ * Tasks. The workers of a task run at the same time, and synchronize by locks, flags and barriers (docs/tasks.md). The
+ * number of blocks in the call's grid is the number of workers; a block has one thread. Not every device supports
+ * tasks.
  *
  *	ADSM_TASK(sum, ADSM_IN(int, a), ADSM_VAL(int, n), ADSM_INOUT(int, total))
  *	{
@@ -83,22 +86,22 @@
  *	}
  *
  * - ADSM_WORKER, ADSM_N_WORKERS: the worker's index, the number of workers. Both have type int.
- * - ADSM_READ(p), ADSM_WRITE(p, v): read and write shared memory. The target of p is a number of a C type.
+ * - ADSM_READ(p), ADSM_WRITE(p, v): read and write shared memory. The target of p is an integer, a float or a double.
  * - ADSM_LOCK(id), ADSM_UNLOCK(id): take and release the lock id, 0 to 1048575. A worker that has taken a lock sees
  *   what earlier holders of the lock wrote.
  * - ADSM_FLAG_SET(id), ADSM_FLAG_WAIT(id), ADSM_FLAG_CLEAR(id): set the flag id, 0 to 1048575; wait until it is set;
  *   clear it. All flags are clear when a task begins. A worker that has waited for a flag sees what the worker that
  *   set it wrote before. Clear a flag only if no worker is waiting for it.
  * - ADSM_ALL_BARRIER: waits for all workers. Each worker then sees what all workers wrote.
- * - ADSM_LOCAL(p): returns an address for reading the number at p. The address is valid until the worker next uses any
- *   word of this list, or accesses shared memory. If workers have caches, it is an address in the worker's cache.
+ * - ADSM_LOCAL(p): returns an address for reading the number at p. The address is valid until the worker next uses a
+ *   macro of this list, or accesses shared memory. If workers have caches, it is an address in the worker's cache.
  * - ADSM_FLUSH(p), ADSM_FLUSH_ALL: write back and discard the worker's cached copy of p, or of everything.
  * - ADSM_TASK_ALLOC(size): allocates memory for all workers, also those of later tasks. The host cannot access it. The
  *   result is NULL if there is not enough memory.
  * - ADSM_TASK_FREE(p): frees memory of ADSM_TASK_ALLOC.
  * - adsm_sqrt(x) and so on, on double: sqrt, sin, cos, tan, exp, log, fabs, floor, ceil, fmax, fmin, pow, atan2.
- * - ADSM_TASKS: is defined if tasks can run. Elsewhere adsmcc leaves tasks out. A function that uses words of this list
- *   must then be left out too, by #ifdef ADSM_TASKS.
+ * - ADSM_TASKS: is defined where tasks are compiled. For other devices adsmcc leaves tasks out. Functions that use
+ *   macros of this list must be between #ifdef ADSM_TASKS and #endif.
  */
 #ifndef ADSM_KERNEL_H
 #define ADSM_KERNEL_H

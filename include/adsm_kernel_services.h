@@ -3,17 +3,17 @@
  * adsm_kernel_services.h - services: what a kernel can ask of the program and of the device while it runs. This header
  * is a part of adsm_kernel.h, for native C. Sources of kernels include adsm_kernel.h.
  *
- * A kernel may use these words anywhere, also in functions that it calls. Not every device supports them. If a device
+ * A kernel may use these macros anywhere, also in functions that it calls. Not every device supports them. If a device
  * does not, calls of a kernel that contains them return -ENOTSUP. See docs/services.md.
  *
  * - ADSM_SERVICE(name, in, in_size, out, out_size): calls the function that the program registered by this name
  *   (adsm_service.h), and waits for it. in and out are memory of the kernel itself, not of an object, of at most
- *   64 KiB each. The result, an int, is the number of bytes that the function wrote to out, or an error, see below.
+ *   64 KiB each. The result, an int, is the function's result: the number of bytes in out, or an error, see below.
  * - ADSM_PRINT(format, ...): prints to the program's standard error, like printf() of C99. Lines of several threads do
  *   not mix; a missing newline is added. The result, an int, is the number of bytes, or an error, see below.
  * - ADSM_NEXT(counter, chunk): takes the next chunk of a loop. A call of a kernel has the counters 0 to 15, which all
- *   of its threads share, and which begin at 0. The word adds chunk to the counter. The result, a long, is the
- *   counter's old value. The iterations of the chunk belong to the thread that got it:
+ *   of its threads share, and which begin at 0. The macro adds chunk to the counter. The result, a long, is the
+ *   counter's old value. The thread then runs the iterations of this chunk:
  *
  *	ADSM_THREADS {
  *		for (long i; (i = ADSM_NEXT(0, 8)) < n;)
@@ -41,9 +41,9 @@
  * If a kernel passes an invalid counter or chunk to ADSM_NEXT, the result is the largest long, and the call fails with
  * -EINVAL. If it passes an invalid address to ADSM_FREE, the call fails with -EINVAL too.
  *
- * A core issues one command at a time, and waits for its result. The device provides the functions for that. For cores
- * with a local store they are in the store. Otherwise the module finds them by name. If there is no such name, the
- * device has no services.
+ * A core issues one command at a time, and waits for its result. The device provides the functions that issue commands.
+ * For cores with a local store, pointers to them are in the store. Otherwise the module finds them by the name
+ * adsm_services_here. If a device does not define this name, the device has no services.
  */
 #ifndef ADSM_KERNEL_SERVICES_H
 #define ADSM_KERNEL_SERVICES_H

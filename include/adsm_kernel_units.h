@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsm_kernel_units.h - the words for write-once objects in OpenCL C. It is a part of adsm_kernel.h. Sources of kernels
- * include adsm_kernel.h.
+ * adsm_kernel_units.h - the macros for write-once objects in OpenCL C. It is a part of adsm_kernel.h. Sources of
+ * kernels include adsm_kernel.h.
  *
  * An object is three kernel arguments: its data, the flags of its units, and a record for this launch and this object.
  * All three are in memory of the host. The host changes flags while the kernel runs, and the kernel polls them. One
@@ -21,7 +21,7 @@ struct adsm_units_wait_ {
 };
 struct adsm_units_ {
 	ulong size, count;			/* bytes of a unit; number of units */
-	volatile uint ended;			/* the library stores 1: blocks return at their next word */
+	volatile uint ended;			/* the library stores 1: blocks return at their next macro */
 	volatile uint wrong;			/* the error of a block: a value of ADSM_UNITS_READS_ and so on */
 	volatile ulong wrong_unit, wrong_block;
 	struct adsm_units_wait_ waits[ADSM_UNITS_WAITS_];

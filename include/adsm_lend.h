@@ -33,9 +33,11 @@ typedef struct adsmLoan adsmLoan;
  * @p, @size: a range in one object, or in ordinary memory.
  * @access: ADSM_ACCESS_IN: the other code reads. The library fetches the bytes that only the device has.
  *          ADSM_ACCESS_OUT: the other code writes, from the first byte on. The library fetches nothing.
- *          ADSM_ACCESS_INOUT: the other code reads, and may write any of the bytes. The others keep their values.
- * @ret_loan: the loan, for adsmLoanEnd(). The loan may be NULL, also on success.
- * @ret_address: the address for the other code. It is @p if @p is not in an object.
+ *          ADSM_ACCESS_INOUT: the other code reads, and may write any of the bytes. Bytes that it does not write keep
+ *          their values.
+ * @ret_loan: gets the loan, which the caller must end by adsmLoanEnd(). The loan may be NULL, also on success.
+ * @ret_address: gets the address for the other code, which is valid until adsmLoanEnd(). It is @p if @p is not in an
+ *               object.
  *
  * Returns 0 or:
  *   -EINVAL   only a part of the range is in an object, @access is invalid, or @ret_loan or @ret_address is NULL

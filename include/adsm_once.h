@@ -12,9 +12,9 @@ extern "C" {
 /**
  * Write-once objects
  *
- * A write-once object is an array of units. Each unit is written once. A unit is empty first. It is fresh while a
- * thread or a kernel writes it. It is set when it is complete, and then it does not change, unless the program empties
- * it (adsmOnceEmpty()). A reader of a unit waits until the unit is set.
+ * A write-once object is an array of units. Each unit is written once, and has one of three states. At first it is
+ * empty. While a thread or a kernel writes the unit, it is fresh. When the unit is complete, it is set. A set unit does
+ * not change, unless the program empties it (adsmOnceEmpty()). A reader of a unit waits until the unit is set.
  *
  * Threads of the CPU and kernels of several devices may use the same write-once object at the same time, also while
  * calls run. An access of the CPU waits for the unit, not for calls that use the object.
@@ -57,13 +57,13 @@ typedef struct adsmOnce {
  * opens memory page by page: a page opens when all units in it are set. If units are whole pages, a load waits for its
  * own unit only. Otherwise a load may also wait for the other units of its page.
  *
- * - A store at this address is an error. The library logs it, and SIGBUS follows.
+ * - A store at this address is an error. The library logs it, and the thread gets SIGBUS.
  * - A system call that reads from this address, such as write(2), waits until the units are set.
  * - A system call that writes to this address, such as read(2), may fill units that are fresh.
- * - If adsmOnceGet() would fail, the library logs the error, and the load ends with SIGBUS.
+ * - If adsmOnceGet() would fail, the library logs the error, and the thread gets SIGBUS.
  */
 
-/* Kinds of distributions. A distribution says where the units are. It only affects the speed of accesses. */
+/* Kinds of distributions. A distribution says where the units are. It affects only the speed of accesses. */
 enum {
 	ADSM_ONCE_HOST,			/* all units are in host memory */
 	ADSM_ONCE_DEVICE,		/* all units are in the memory of one device */
@@ -155,7 +155,7 @@ static inline adsmOnceDistribution adsmOncePlaced(int (*place)(void *arg, size_t
  *
  * @count: number of units, more than 0.
  * @size: bytes of a unit, more than 0. Unit u begins at byte u * @size; there are no gaps. Each unit has a flag of one
- *        byte, and threads wait for whole units. Small units need more flags, and make waits shorter.
+ *        byte. A reader waits for a whole unit, so smaller units make waits shorter, but need more flags.
  * @distribution: where the units are; NULL: in host memory. It may divide the object into at most 4096 runs of pages,
  *                each in one place. The library does not use the structure after the function has returned.
  *
@@ -175,7 +175,7 @@ ADSM_API adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistri
  * @once: NULL has no effect.
  *
  * Returns 0 or:
- *   -EINVAL   @once is not a write-once object, or it was freed before, or another thread is freeing it
+ *   -EINVAL   @once is not a write-once object, was freed before, or is being freed by another thread
  *   -EBUSY    a thread, a kernel or a call waits for a unit of the object; adsmLastError() names it
  */
 ADSM_API int adsmOnceFree(adsmOnce *once);
@@ -185,6 +185,9 @@ ADSM_API int adsmOnceFree(adsmOnce *once);
  *
  * The thread polls for a short time, then it sleeps. If a signal handler runs, the thread continues to wait after it.
  * The function is a cancellation point.
+ *
+ * @once: the write-once object.
+ * @unit: 0 to @once->count - 1.
  *
  * Returns the unit's address, or NULL with errno:
  *   EINVAL    @once is not a write-once object, or it has no such unit
@@ -200,10 +203,11 @@ ADSM_API const void *adsmOnceWait(const adsmOnce *once, size_t unit);
  * Wait until a unit is set, and return its address ("get" in the paper). Any number of threads may read a unit, any
  * number of times.
  *
+ * @once: the write-once object.
  * @unit: 0 to @once->count - 1.
  *
- * Returns the address of @once->size bytes, which do not change until adsmOnceFree(). The errors are those of
- * adsmOnceWait().
+ * Returns the address of @once->size bytes, which do not change until adsmOnceFree() or adsmOnceEmpty(). On failure the
+ * function returns NULL, with the errors of adsmOnceWait().
  */
 static inline const void *adsmOnceGet(const adsmOnce *once, size_t unit)
 {
@@ -217,6 +221,9 @@ static inline const void *adsmOnceGet(const adsmOnce *once, size_t unit)
 
 /**
  * Return a unit's address if the unit is set. The function never waits, and preserves errno.
+ *
+ * @once: the write-once object.
+ * @unit: the number of the unit.
  *
  * Returns the address, or NULL if the unit is not set or does not exist.
  */
@@ -237,8 +244,11 @@ static inline const void *adsmOnceTry(const adsmOnce *once, size_t unit)
  * The program may call the function again until the unit is set. Several threads may call it, and each may write a
  * part of the unit.
  *
- * Returns the address of @once->size bytes, which the program writes before it calls adsmOnceSet(). Their contents are
- * undefined, but 0 where nothing was written before. On failure the function returns NULL with errno:
+ * @once: the write-once object.
+ * @unit: 0 to @once->count - 1.
+ *
+ * Returns the address of @once->size bytes, which the program writes before it calls adsmOnceSet(). Bytes that were
+ * never written are 0; the contents of other bytes are undefined. On failure the function returns NULL with errno:
  *   EINVAL    @once is not a write-once object, or it has no such unit
  *   EEXIST    the unit is set
  *   ENOTSUP   the process is the child of a fork()
@@ -246,12 +256,15 @@ static inline const void *adsmOnceTry(const adsmOnce *once, size_t unit)
 ADSM_API void *adsmOnceFresh(adsmOnce *once, size_t unit);
 
 /**
- * Set a unit ("set" in the paper). All readers then see what was written to the unit. Threads and kernels that wait for
- * the unit wake up.
+ * Set a unit ("set" in the paper). All readers then see the bytes that were written to the unit. Threads and kernels
+ * that wait for the unit wake up.
+ *
+ * @once: the write-once object.
+ * @unit: 0 to @once->count - 1.
  *
  * Returns 0 or:
- *   -EEXIST   the unit was set before. If several threads set a unit at the same time, the function returns 0 to one of
- *             them and this error to the others
+ *   -EEXIST   the unit was set before. If several threads set a unit at the same time, the function returns 0 in one
+ *             thread, and this error in the others
  *   -EINVAL   adsmOnceFresh() was not called before, @once is not a write-once object, or it has no such unit
  *   -ENOTSUP  the process is the child of a fork()
  */
@@ -264,7 +277,10 @@ ADSM_API int adsmOnceSet(adsmOnce *once, size_t unit);
  * wait for room in the unit (adsmOnceRoom()) wake up.
  *
  * The caller ensures that no thread, kernel or call still reads the unit. Addresses of the unit from adsmOnceGet() are
- * invalid from then on. A reader that comes later waits for the next generation. Plain loads wait, too.
+ * then invalid. A later reader waits for the next generation. Plain loads wait, too.
+ *
+ * @once: the write-once object.
+ * @unit: 0 to @once->count - 1.
  *
  * Returns 0 or:
  *   -EINVAL   the unit is not set, @once is not a write-once object, or it has no such unit
@@ -281,8 +297,12 @@ ADSM_API int adsmOnceEmpty(adsmOnce *once, size_t unit);
  *		adsmOnceSet(blocks, i % blocks->count);
  *	}
  *
- * The function is a cancellation point. Returns the address, or NULL with errno: the errors are those of
- * adsmOnceWait().
+ * The function is a cancellation point.
+ *
+ * @once: the write-once object.
+ * @unit: 0 to @once->count - 1.
+ *
+ * Returns the address, as adsmOnceFresh() does, or NULL with the errors of adsmOnceWait().
  */
 ADSM_API void *adsmOnceRoom(adsmOnce *once, size_t unit);
 
@@ -298,8 +318,8 @@ typedef struct adsmOnceRange {
  * Call a kernel as soon as units are set. The kernel starts when all units that it reads are set. When it has ended,
  * the library sets the units that it wrote. The kernel gets plain pointers, and can run on every device.
  *
- * The function returns immediately. adsmSync() does not wait for the kernel. To wait for the end, wait for a unit that
- * the call sets.
+ * The function returns immediately. adsmSync() does not wait for the kernel. To wait for the kernel's end, wait for a
+ * unit that the call sets.
  *
  * The call runs on the calling thread's device (adsmDeviceSet()). Such calls start on a device in their order.
  * Therefore a call must not wait for units that a later call on the same device sets. It would wait forever, or until
@@ -309,9 +329,9 @@ typedef struct adsmOnceRange {
  *
  * @grid, @block: as for adsmCallArgs().
  * @args, @n: as for adsmCallArgs(). In place of a pointer the caller may pass adsmOnceIn() or adsmOnceOut(). The kernel
- *            then gets a pointer to the first of these units; the others follow it. Units of adsmOnceIn() are read.
- *            Units of adsmOnceOut() are set, and the kernel must write all of their bytes. At least one argument is
- *            adsmOnceOut(). Other pointers must be on the calling thread's device.
+ *            then gets a pointer to the first of these units; the others follow it. The kernel reads units of
+ *            adsmOnceIn(). It must write all bytes of units of adsmOnceOut(), which the library then sets. At least one
+ *            argument must be adsmOnceOut(). Objects of other pointers must be on the calling thread's device.
  *
  * Returns 0 or:
  *   -EINVAL   the arguments do not match the kernel, a unit does not exist, or a pointer is on another device
@@ -328,7 +348,9 @@ ADSM_API int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, c
 /**
  * Find out where a unit is.
  *
- * @ret_device: the index of the device whose memory contains the unit's first byte, or ADSM_ONCE_ON_HOST.
+ * @once: the write-once object.
+ * @unit: 0 to @once->count - 1.
+ * @ret_device: gets the index of the device whose memory contains the unit's first byte, or ADSM_ONCE_ON_HOST.
  *
  * Returns 0, or -EINVAL if an argument is invalid.
  */
@@ -353,7 +375,8 @@ typedef struct adsmOnceWaiter {
  *
  * If a thread left its wait by longjmp(), the list contains the wait until the thread waits again or ends.
  *
- * @ret_waiters: the first @max waits, the longest first. It may be NULL if @max is 0.
+ * @ret_waiters: gets up to @max waits, the longest first. It may be NULL if @max is 0.
+ * @max: number of elements of @ret_waiters.
  * @size: sizeof(adsmOnceWaiter).
  *
  * Returns the number of waits, which may be larger than @max, or a negative errno value:

@@ -27,7 +27,7 @@ struct _cl_kernel;
 /**
  * Make the library use one device of a context of the program, instead of contexts of its own. This also selects the
  * backend "opencl". With ADSM_OPENCL_MEMORY=auto objects are then buffers. Call this function before the library
- * starts, so before the first allocation.
+ * starts, that is before the first allocation.
  *
  * @context, @device: the library retains both until the next call of this function. Both NULL: the library makes
  *                    contexts itself again.
@@ -57,6 +57,7 @@ typedef struct adsmOpenCLHandles {
  * device's objects are buffers, as adsmOpenCLMem() needs them.
  *
  * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_CURRENT.
+ * @ret_handles: gets the context and the queues. The caller sets struct_size before.
  *
  * Returns 0 or:
  *   -EINVAL   there is no such device, or struct_size is invalid
@@ -68,12 +69,14 @@ ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
  * Return the buffer of an object. Before the program enqueues commands that use the buffer, it calls
  * adsmOpenCLRelease() for the object.
  *
+ * The object keeps its device memory from the first call of this function on.
+ *
  * @p: an address in an object, or in device-only memory (adsmDeviceAlloc()).
- * @ret_buffer: the buffer. The library owns it. It is valid until the object is freed, and stays on the device.
+ * @ret_buffer: gets the buffer, which the library owns. It is valid until the object is freed.
  * @ret_offset: the offset of @p in the buffer, in bytes.
  *
  * Returns 0 or:
- *   -EINVAL   @p is not in an object
+ *   -EINVAL   @p is not in an object, or an output is NULL
  *   -ENOTSUP  objects of the device are not separate buffers: ADSM_OPENCL_MEMORY is usm, svm or unified. With auto the
  *             library may choose usm, unless the program calls adsmOpenCLGet() early enough
  *   -ENOMEM   the object has no device memory at present, and the device is full
@@ -81,13 +84,13 @@ ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
 ADSM_API int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset);
 
 /**
- * Release objects to commands that the program itself enqueues on any queue of the context. The function does what
- * adsmCall() of an empty kernel would do. It sends what is newer on the CPU, and the library later fetches what the
- * commands may write. The function waits for the calls before it.
+ * Release objects to commands that the program itself enqueues on any queue of the context. The function has the effect
+ * of adsmCall() with an empty kernel. It sends the blocks that are newer on the CPU. Later the library fetches the
+ * blocks that the commands may write. The function waits for all earlier calls.
  *
  * The program must wait for its commands, for instance by clFinish() or clWaitForEvents():
- * - before the CPU accesses what they write;
- * - before the CPU writes what they read;
+ * - before the CPU accesses memory that they write;
+ * - before the CPU writes memory that they read;
  * - before a call uses the objects, and before adsmFree() of the objects.
  * With the protocol "batch" the program then also calls adsmSync().
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsm_prefetch.h - transfers that the program asks for in advance, and transfers that it does not need. */
+/* adsm_prefetch.h - prefetch, discard and advice: transfers in advance, and transfers that are not needed. */
 #ifndef ADSM_PREFETCH_H
 #define ADSM_PREFETCH_H
 
@@ -31,21 +31,22 @@ extern "C" {
  * Move bytes of an object before they are needed, and return before they have moved.
  *
  * To the host: a thread of the library waits for the calls so far that may write the range. It then fetches the blocks
- * that only the device has, and opens them for reading. If a later call may write the object, the library fetches no
- * more: the later results are not those that the program asked for.
+ * that only the device has, and opens them for reading. If a later call may write the object before its blocks have
+ * moved, the prefetch ends without them and without an error.
  *
  * To the device: a thread of the library sends the blocks that only the CPU has. Later calls do not send these blocks
  * again, unless the CPU writes them. With the protocol batch this has no effect, because the library does not detect
  * such writes.
  *
- * Prefetches to one side of a device run in their order. Prefetches to different sides have no order. Threads may
- * access, call, discard and free the object meanwhile. An access waits for at most 4 MiB of a prefetch, or for the
- * block. A prefetch that fails changes no contents: the access or call that needs the bytes moves them.
+ * The prefetches to a device run in their order. So do the prefetches from it to the host. The two directions have no
+ * common order. Meanwhile threads may access, discard and free the object, and calls may use it. An access waits for at
+ * most one transfer of a prefetch: up to 4 MiB, or one block if a block is larger. A prefetch that fails changes no
+ * contents: the access or call that needs the bytes moves them.
  *
  * @p, @size: a range in one object; @size in bytes, more than 0. Each block with a byte of the range moves as a whole.
  * @device: ADSM_HOST, the index of the object's device, or ADSM_DEVICE_CURRENT.
- * @ret_event: the prefetch, for adsmEventQuery(), adsmEventWait() and adsmEventTime(), not for adsmQueueWait(). NULL:
- *             not needed. The times are those of CLOCK_MONOTONIC.
+ * @ret_event: gets the event of the prefetch, for adsmEventQuery(), adsmEventWait() and adsmEventTime(), not for
+ *             adsmQueueWait(). NULL: not needed. The times are those of CLOCK_MONOTONIC.
  *
  * Returns 0 or:
  *   -EINVAL   the range is not inside one shared object, or there is no such device
@@ -56,7 +57,8 @@ extern "C" {
  * The results of the latest 1024 prefetches to each side are kept. For them adsmEventWait() and adsmEventQuery() return
  * 0 or:
  *   -EINVAL   the object was freed before the prefetch had ended
- *   -ENOMEM   to the device only: it has no room for the object. A call makes room (ADSM_OVERSUBSCRIBE)
+ *   -ENOMEM   to the device only: the device has no room for the object. Unlike a prefetch, a call makes room
+ *             (ADSM_OVERSUBSCRIBE)
  *   -EIO      a transfer failed
  *   -ENODEV   the device was lost
  * For earlier prefetches they return 0.
@@ -64,7 +66,7 @@ extern "C" {
 ADSM_API int adsmPrefetch(const void *p, size_t size, int device, adsmEvent *ret_event);
 
 /**
- * Say that the contents of memory do not matter any more. The library then neither sends nor fetches them.
+ * Declare that the contents of a range are not needed any more. The library then neither sends nor fetches them.
  *
  * Until the CPU or a kernel writes a byte of the range again, its value is undefined. The CPU and kernels may read
  * different values, and different values each time. The memory stays allocated and accessible.
@@ -91,7 +93,7 @@ enum {
 };
 
 /**
- * Say how the CPU uses memory. The advice holds until other advice for the same blocks, or adsmFree().
+ * Advise the library how the CPU uses a range. The advice holds until other advice for the same blocks, or adsmFree().
  *
  * ADSM_ADVISE_READ_MOSTLY changes how many blocks one access of the CPU opens, with the protocol rolling:
  * - A read of a block that only the device has fetches blocks up to ADSM_FAULT_AHEAD bytes. Without the advice this

@@ -42,24 +42,25 @@ ADSM_API int adsmCallEvent(adsmEvent *ret_event);
  * @event: from adsmCallEvent(), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
  *
  * Returns 0 if the call or the copy has ended without an error, its error, or:
- *   -EBUSY    it has not ended
- *   -EINVAL   @event is no event, or the library has been started again since
+ *   -EBUSY    the call or the copy has not ended
+ *   -EINVAL   @event is not an event, or the library has been started again since
  */
 ADSM_API int adsmEventQuery(adsmEvent event);
 
 /**
- * Return when a call ran on the device. The times are on a clock that all calls of the device share. Their difference
- * is the time in the kernel.
+ * Return when a kernel began and ended on the device. Transfers are not included. All calls of a device have the same
+ * clock, so times of its calls can be compared. The clock depends on the backend:
+ * - cpu, scratchpad, cluster: CLOCK_MONOTONIC of the host.
+ * - opencl: the device's clock (CL_PROFILING_COMMAND_START and CL_PROFILING_COMMAND_END).
+ * - cuda: about CLOCK_MONOTONIC of the host. CUDA only measures the time between two launches, and the library adds up
+ *   these times.
  *
- * The clock of the backends cpu, scratchpad and cluster is CLOCK_MONOTONIC of the host. OpenCL has the clock of the
- * device. On CUDA the clock begins with the first call, about at CLOCK_MONOTONIC.
- *
- * @event: from adsmCallEvent().
+ * @event: from adsmCallEvent(), or from adsmPrefetch() (adsm_prefetch.h).
  * @ret_start_ns, @ret_end_ns: the start and the end of the kernel, in nanoseconds; NULL: not needed.
  *
  * Returns 0, the error of the call if it has failed, or:
  *   -EBUSY    the call has not ended
- *   -EINVAL   @event is no event, or 1024 calls of the device have ended since
+ *   -EINVAL   @event is not an event, or 1024 calls of the device have ended since
  *   -ENOTSUP  the device does not report when a kernel ran, or @event is a copy
  */
 ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
@@ -104,20 +105,20 @@ ADSM_API int adsmQueueDestroy(adsmQueue *queue);
 /**
  * Set the queue of the calling thread's later calls.
  *
- * @queue: NULL: the queue that threads share.
+ * @queue: the queue; NULL: the queue that threads share.
  *
  * Returns 0, or -EINVAL if @queue is invalid.
  */
 ADSM_API int adsmQueueSet(adsmQueue *queue);
 
 /**
- * Let later calls of a queue begin after a call or a copy has ended, also if that is of another device.
+ * Let later calls of a queue begin after a call or a copy has ended. The call or copy may be on another device.
  *
  * The function does not wait. A later adsmCall() on the queue may wait for the event before it starts the kernel. If
  * the call or the copy of the event fails, later calls run nevertheless.
  *
- * @queue: NULL: the queue that threads share.
- * @event: as for adsmEventQuery().
+ * @queue: the queue; NULL: the queue that threads share.
+ * @event: from adsmCallEvent(), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
  *
  * Returns 0, or -EINVAL if an argument is invalid.
  */

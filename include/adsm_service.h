@@ -35,12 +35,12 @@ extern "C" {
  *	if (ADSM_SERVICE("square", &n, sizeof(n), &m, sizeof(m)) == sizeof(m))
  *		a[0] = m;
  *
- * The devices of the backends cpu and scratchpad support services, and those of cluster in kernels that are no tasks:
- * node 0 runs such a kernel alone. The conventions of adsm.h hold.
+ * The devices of the backends cpu and scratchpad support services. Devices of cluster support them in kernels that are
+ * not tasks: node 0 runs such a kernel alone. The conventions of adsm.h hold.
  */
 
 #define ADSM_SERVICE_NAME_MAX 63	/* maximum number of characters of a name */
-#define ADSM_SERVICE_BYTES_MAX 65536	/* maximum bytes that a kernel passes, and that it gets */
+#define ADSM_SERVICE_BYTES_MAX 65536	/* maximum number of bytes in each direction */
 
 /**
  * A function of the program that kernels call.
@@ -53,8 +53,8 @@ extern "C" {
  *
  * The library owns @in and @out. They are valid until the function returns.
  *
- * Returns the number of bytes of @out that the kernel gets, 0 to @out_size, or a negative errno value. The kernel gets
- * this result. For any other result, the library logs an error, and the kernel gets -EOVERFLOW.
+ * Returns the number of bytes of @out that the kernel gets, 0 to @out_size, or a negative errno value. ADSM_SERVICE
+ * returns this value in the kernel. For any other value the library logs an error, and ADSM_SERVICE returns -EOVERFLOW.
  *
  * The function runs in a thread of the library, with all asynchronous signals blocked. The library runs one function at
  * a time for each device. Functions for different devices may run at the same time.
@@ -66,7 +66,7 @@ extern "C" {
  * The function must not wait for a thread that waits for the kernel's call. For example, a thread must not hold a lock
  * in adsmSync() if the function takes this lock. The library enforces two rules:
  * - The function may access shared memory that no running call uses. If a running call uses the memory, the library
- *   logs an error, and SIGBUS follows. System calls on such memory fail.
+ *   logs an error, and the thread gets SIGBUS. System calls on such memory fail.
  * - The function may call adsmLastError(), adsmErrorString(), adsmVersion() and the functions below. Functions that use
  *   a device or wait for a call fail with EDEADLK, for example adsmAlloc(), adsmMemcpy(), adsmCall() and adsmSync().
  */

@@ -12,7 +12,8 @@ extern "C" {
 /**
  * Splitting a grid
  *
- * The conventions of adsm.h hold. docs/howto-split.md has examples, and the names in CUDA, SYCL and StarPU.
+ * One call runs on several devices, and each device runs a part of the grid. The conventions of adsm.h hold.
+ * docs/howto-split.md has examples, and the equivalents in CUDA, SYCL and StarPU.
  *
  *	// Block y of the grid writes 16 rows of the matrix c.
  *	adsmSplitRows rows = { c, 16 * n * sizeof(float) };
@@ -26,8 +27,8 @@ extern "C" {
 
 /**
  * Which bytes the blocks of the grid write. The index i of a block is its z if the grid has several blocks along z,
- * else its y if it has several along y, else its x. All blocks with this index together write at most the bytes
- * from address + i * size to address + (i + 1) * size - 1. What lies behind the object does not count.
+ * else its y if it has several along y, else its x. All blocks with this index together write at most the bytes from
+ * address + i * size to address + (i + 1) * size - 1. Bytes of this range beyond the end of the object are ignored.
  */
 typedef struct adsmSplitRows {
 	void *address;			/* in an object that the kernel writes: the first byte for index 0 */
@@ -52,18 +53,19 @@ typedef struct adsmSplit {
  * The grid is split along the slowest of its dimensions that has more than one block: z, else y, else x. Each device
  * runs one contiguous part. The parts differ by at most one index. The kernel sees the whole grid.
  *
- * The objects that the kernel writes move to the first device of the list. Without a list that is the device of the
- * object of the first rows. The other devices have copies of what the kernel reads, which stay for later calls, and
- * memory for the objects that it writes. At the end the rows that they have written return to the first device. After
- * that the objects are as after adsmCallArgs() on this device. With the protocol batch call adsmSync() before the CPU
- * reads them.
+ * The objects that the kernel writes move to the first device of the list. Without a list, the first device is the
+ * device of the object of the first rows. Each other device gets copies of the objects that the kernel reads, and
+ * memory for the objects that the kernel writes. The copies stay for later calls. When the kernel has ended, the
+ * library copies the rows that the other devices have written to the first device. The objects are then as after
+ * adsmCallArgs() on the first device. With the protocol batch call adsmSync() before the CPU reads them.
  *
- * Of an object that the kernel reads and writes, a block may read only the rows of its own part. Until the function
- * returns, no other thread may use the objects that the kernel writes.
+ * If the kernel reads and writes an object, a block may read only the rows of its own part. Until the function returns,
+ * no other thread may use the objects that the kernel writes.
  *
- * @kernel, @grid, @block, @args, @n: as for adsmCallArgs(). The access of all pointers is known: adsmIn(), adsmOut(),
- *                                    adsmInOut(), or the kernel's declaration.
- * @split: how to split. The library does not change it.
+ * @kernel, @grid, @block, @args, @n: as for adsmCallArgs(). The access of each pointer must be known, by adsmIn(),
+ *                                    adsmOut(), adsmInOut() or the kernel's declaration.
+ * @split: the rows and the devices. The library does not change it, and does not use it after the function has
+ *         returned.
  *
  * Returns 0, an error of adsmCallArgs(), or:
  *   -EINVAL   the rows are missing for an object that the kernel writes, or are not in such an object; a device does

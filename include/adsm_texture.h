@@ -9,11 +9,12 @@
 extern "C" {
 #endif
 
-/** How a texture is read outside of its edges. */
+/** Address modes: the result of a read outside of the texture. */
 enum {
-	ADSM_TEXTURE_WRAP,		/* repeated; only with normalized coordinates, otherwise as CLAMP */
+	ADSM_TEXTURE_WRAP,		/* the texture repeats; without normalized coordinates as ADSM_TEXTURE_CLAMP */
 	ADSM_TEXTURE_CLAMP,		/* the nearest element */
-	ADSM_TEXTURE_MIRROR,		/* mirrored; only with normalized coordinates, otherwise as CLAMP */
+	ADSM_TEXTURE_MIRROR,		/* the texture is mirrored; without normalized coordinates as
+					   ADSM_TEXTURE_CLAMP */
 	ADSM_TEXTURE_BORDER		/* the values of border */
 };
 
@@ -48,18 +49,19 @@ typedef struct adsmTexture {
 	uint8_t normalized;		/* 1: coordinates are from 0 to 1; 0: in elements */
 	uint8_t linear;			/* 1: values between elements are interpolated; 0: the nearest element */
 	uint8_t to_float;		/* 1: integers are read as numbers from 0 to 1, signed ones from -1 */
-	uint8_t edges[3];		/* ADSM_TEXTURE_WRAP, … for each dimension */
+	uint8_t edges[3];		/* address mode of each dimension: ADSM_TEXTURE_WRAP, … */
 	uint8_t unused[3];		/* 0 */
 	float border[4];		/* for ADSM_TEXTURE_BORDER */
 } adsmTexture;
 
 /**
- * Describe a texture without gaps between its rows, with the nearest element between elements and outside of the edges.
+ * Describe a texture without gaps between its rows. Reads return the nearest element: linear is 0, and the address
+ * modes are ADSM_TEXTURE_CLAMP. Coordinates are not normalized.
  *
  * @data: the first element.
  * @kind: ADSM_TEXTURE_SIGNED, ADSM_TEXTURE_UNSIGNED or ADSM_TEXTURE_FLOAT.
- * @bits: bits of a channel.
- * @channels: channels of an element.
+ * @bits: bits of a channel: 8, 16 or 32.
+ * @channels: channels of an element: 1, 2 or 4.
  * @width, @height, @depth: elements; 1 for a missing dimension.
  *
  * Returns the structure. The caller may change its fields.

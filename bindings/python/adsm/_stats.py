@@ -31,11 +31,11 @@ class Stats(NamedTuple):
     io_ns: int              # time in interposed input and output
     wait_ns: int            # time waiting for calls
     once_waits: int         # waits for units of write-once objects
-    once_ns: int            # time waiting for these
+    once_ns: int            # time waiting for units of write-once objects
     displaced: int          # objects moved to the host for room on the device
-    displaced_bytes: int    # bytes fetched for that
+    displaced_bytes: int    # bytes fetched to displace objects
     moved: int              # objects moved to another device for a call
-    moved_bytes: int        # bytes fetched for that
+    moved_bytes: int        # bytes fetched to move objects
 
     def __sub__(self, earlier: Stats) -> Stats:
         return Stats(*(value - before for value, before in zip(self, earlier)))
