@@ -11,8 +11,8 @@ struct adsm_option adsm_bound_rows[] = {
 	  ADSM_FIELD(adsm_protocol_options.fault_ahead), adsm_parse_number, 0, (uint64_t)1 << 30, .paper = "0",
 	  .class = "general", .expert = true },
 	{ "EVICT_BATCH", "2M", "bytes from 1 to 1G",
-	  "how many bytes of Dirty blocks the library sends early at a time; 1: one block at a time, and the thread "
-	  "that writes closes its view",
+	  "maximum bytes of Dirty blocks that the library sends early at a time; 1: one block at a time, and the "
+	  "thread that writes closes its view",
 	  ADSM_FIELD(adsm_protocol_options.evict_batch), adsm_parse_number, 1, (uint64_t)1 << 30, .paper = "1",
 	  .class = "general", .expert = true },
 	{ 0 }

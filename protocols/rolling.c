@@ -12,7 +12,7 @@
 
 struct adsm_option adsm_rolling_rows[] = {
 	{ "ROLLING_SIZE", "auto", "auto, or a number of blocks from 1",
-	  "with rolling, how many Dirty blocks a device may have before the library sends the oldest; auto: 2 for "
+	  "rolling: if a device has more Dirty blocks than this, the library sends the oldest early; auto: 2 for "
 	  "each object",
 	  ADSM_FIELD(adsm_protocol_options.rolling_size), adsm_parse_number, 1, UINT32_MAX, .zero = "auto",
 	  .class = "general" },

@@ -33,12 +33,13 @@ struct adsm_option adsm_cluster_rows[] = {
 	  ADSM_FIELD(adsm_cluster_options.locality), adsm_parse_number, 0, 1000000,
 	  .class = "cluster", .expert = true },
 	{ "TASK_FRAMES", "auto", "auto, or a number of pages up to 1G",
-	  "cluster: of how many pages of other nodes a node keeps copies while a task runs; auto: of all pages",
+	  "cluster: maximum number of pages of other nodes that a node keeps copies of while a task runs; auto: no "
+	  "limit",
 	  ADSM_FIELD(adsm_cluster_options.frames), adsm_parse_number, 1, (uint64_t)1 << 30, .zero = "auto",
 	  .class = "cluster", .expert = true },
 	{ "TASK_NODE_PAGE", "auto", "auto, or 2K, 4K, 8K, 16K or 32K bytes",
-	  "cluster: bytes of a page that nodes send each other while a task runs, at least TASK_PAGE, which is what "
-	  "workers copy of it; auto: TASK_PAGE",
+	  "cluster: bytes of a page that nodes send each other while a task runs, at least TASK_PAGE, the unit that "
+	  "workers copy; auto: TASK_PAGE",
 	  ADSM_FIELD(adsm_cluster_options.node_page), parse_node_page, ADSM_SCRATCHPAD_MIN_PAGE,
 	  ADSM_SCRATCHPAD_MAX_PAGE, .zero = "auto", .class = "cluster", .expert = true },
 	{ "TASK_VIRTUAL", "off", "off, cell, modern",
@@ -50,7 +51,8 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "that the launch command chooses",
 	  ADSM_FIELD(adsm_cluster_options.hosts), adsm_parse_text, .zero = "auto", .class = "cluster" },
 	{ "CLUSTER_THREADS", "auto", "auto, or a number from 1 to 1024",
-	  "cluster: number of worker threads of each node; auto: one for each processor",
+	  "cluster: number of worker threads of each node; auto: the host's processors, divided by the number of its "
+	  "nodes",
 	  ADSM_FIELD(adsm_cluster_options.threads), adsm_parse_number, 1, 1024, .zero = "auto", .class = "cluster" },
 	{ "CLUSTER_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
 	  "cluster: bytes of memory of each node; auto: half of the available memory of the program's machine",
@@ -66,7 +68,8 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "pages, else eager",
 	  ADSM_FIELD(adsm_cluster_options.update), adsm_parse_word, .paper = "threshold", .class = "cluster" },
 	{ "CLUSTER_LAZY", "2048", "a number of pages from 0 to 1G",
-	  "cluster: with CLUSTER_UPDATE=threshold, how many pages a kernel may write before its update is lazy",
+	  "cluster: with CLUSTER_UPDATE=threshold, maximum number of pages of an eager update; if a kernel wrote more "
+	  "pages, the update is lazy",
 	  ADSM_FIELD(adsm_cluster_options.lazy), adsm_parse_number, 0, (uint64_t)1 << 30,
 	  .class = "cluster", .expert = true },
 	{ "CLUSTER_EXCHANGE", "allgatherv", "allgatherv, bcast",

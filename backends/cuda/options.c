@@ -11,16 +11,16 @@ struct adsm_option adsm_cuda_rows[] = {
 	  "cuda: which devices to use",
 	  ADSM_FIELD(adsm_cuda_options.device), adsm_parse_text, .zero = "all", .class = "CUDA" },
 	{ "CUDA_MEMORY", "auto", "auto, arena, view, separate",
-	  "cuda: where objects are; arena: in the library's address range on both sides; view: where the driver "
-	  "allocates them, at one address for both sides; separate: at different addresses; auto: the first of these "
-	  "that the driver supports",
+	  "cuda: addresses of objects on the CPU and the device; arena: the same, in the library's address range; "
+	  "view: the same, chosen by the driver; separate: different ones; auto: the first of these that the driver "
+	  "supports",
 	  ADSM_FIELD(adsm_cuda_options.memory), adsm_parse_index, .class = "CUDA" },
 	{ "CUDA_PIN", "2G", "bytes from 0 to 1024G",
 	  "cuda: maximum bytes of frequently moved objects that the library pins, for faster transfers",
 	  ADSM_FIELD(adsm_cuda_options.pin), adsm_parse_number, 0, (uint64_t)1 << 40, .class = "CUDA" },
 	{ "CUDA_OBJECTS", "auto", "auto, on, off",
 	  "cuda: whether memory that the program allocates with cudaMalloc() or cuMemAlloc() is shared memory; auto: "
-	  "if the library is preloaded",
+	  "on if the library is preloaded, else off",
 	  ADSM_FIELD(adsm_cuda_options.objects), adsm_parse_index, .class = "CUDA" },
 	{ "CUDA_EVENTS", "late", "late, each",
 	  "cuda: how the library detects the end of the program's launches; late: by one event after all work of the "

@@ -15,7 +15,7 @@ struct adsm_option adsm_opencl_rows[] = {
 	  "buffer; not usm if the program itself uses OpenCL; unified: the library copies nothing",
 	  ADSM_FIELD(adsm_opencl_options.memory), adsm_parse_index, .class = "OpenCL" },
 	{ "OPENCL_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
-	  "opencl: the most device memory that the library uses on each device; auto: all that the device has",
+	  "opencl: maximum bytes of memory that the library uses on each device; auto: all of the device's memory",
 	  ADSM_FIELD(adsm_opencl_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto",
 	  .class = "OpenCL" },
 	{ "OPENCL_CACHE", "auto", "auto, off, or a folder",

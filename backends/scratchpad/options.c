@@ -54,8 +54,8 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	  "scratchpad: geometry of a core's software cache, through which kernels access objects",
 	  ADSM_FIELD(adsm_scratchpad_options.cache), parse_cache, .class = "local store" },
 	{ "SCRATCHPAD_DIRTY", "1", "1, 2, 4, 8 or 16 bytes",
-	  "scratchpad: number of bytes for each dirty bit of a line; if it is more than 1, cores that write "
-	  "neighbouring bytes lose some of them",
+	  "scratchpad: number of bytes for each dirty bit of a line; if it is more than 1, stores of several cores to "
+	  "the bytes of one bit may be lost",
 	  ADSM_FIELD(adsm_scratchpad_options.dirty), parse_dirty, .class = "local store", .expert = true },
 	{ "SCRATCHPAD_PARTITIONS", "needed", "needed, always",
 	  "scratchpad: when a kernel whose module has partitions of code runs in them; needed: if the code buffer is "

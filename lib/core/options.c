@@ -45,9 +45,9 @@ struct adsm_option adsm_memory_rows[] = {
 	  "for each OpenCL or CUDA device",
 	  ADSM_FIELD(adsm_core_options.keep), adsm_parse_number, 0, (uint64_t)1 << 40, .class = "general" },
 	{ "OVERSUBSCRIBE", "on", "off, on",
-	  "on: objects of a device may need more memory than it has, and some move to the host when a call needs room; "
-	  "off: adsmAlloc() takes device memory, and fails if there is none; always off with ADSM_PAPER=1, "
-	  "ADSM_EVICT_BATCH=1 and unified memory",
+	  "on: objects of a device may need more memory than it has, and some move to the host when a call needs "
+	  "room; off: adsmAlloc() allocates device memory, and fails if the device is full; always off with "
+	  "ADSM_PAPER=1, ADSM_EVICT_BATCH=1 and unified memory",
 	  ADSM_FIELD(adsm_core_options.oversubscribe), adsm_parse_index, .class = "general" },
 	{ 0 }
 };
