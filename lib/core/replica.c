@@ -48,7 +48,7 @@ const struct adsm_replica *adsm_replica_at(const struct adsm_home *home, uintptr
 {
 	const struct adsm_replica *replica = home->replicas;
 
-	while (replica && !(replica->wanted && replica->memory && address - replica->start < replica->size))
+	while (replica && !(replica->wanted && replica->memory && address - replica->start < replica->span))
 		replica = replica->next;
 	return replica;
 }

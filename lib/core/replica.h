@@ -31,7 +31,7 @@ struct adsm_replica {
 
 /* The replica of a live object, or NULL. Gives the lock away while an earlier one ends. */
 struct adsm_replica *adsm_replica_find(struct adsm_home *home, const struct adsm_object *object);
-/* The replica that contains an address and that the next call uses, or NULL. */
+/* The replica that the next call uses and whose pages contain an address, or NULL. */
 const struct adsm_replica *adsm_replica_at(const struct adsm_home *home, uintptr_t address);
 void adsm_replica_add(struct adsm_home *home, struct adsm_replica *replica);
 /* A call that is about to begin uses the replica. */

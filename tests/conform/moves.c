@@ -2,7 +2,9 @@
 /* moves.c - calls that use objects of several devices: the objects move to the device of the call. */
 #include "conform.h"
 
+#include <adsm_once.h>
 #include <adsm_prefetch.h>
+#include <adsm_queue.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -444,6 +446,35 @@ static void refused(void)
 	CHECK_EQ(info(b).device, 0);
 }
 
+/* Addresses that are in the pages of an object, but in none that a call can use: errors as on one device. */
+static void outside(void)
+{
+	unsigned *a, *b;
+	adsmOnce *once;
+
+	start();
+	once = adsmOnceAlloc(64, 4, NULL);
+	a = words_on(0, 1);
+	b = words_on(1, 5);
+	increment(a);
+	/* What lies behind an object of another device that the call only reads, in the same page. */
+	CHECK(SIZE % PAGE);
+	CHECK_ERROR(adsmCall(kernel("copy"), blocks(N), lanes(), adsmUse(b, ADSM_ACCESS_IN), adsmPtr(a + N), adsmPtr(b),
+			     adsmVal((unsigned)N)), EINVAL);
+	CHECK_SAYS("argument 'from'");
+	CHECK_SAYS("not in a live object");
+	CHECK(once);
+	for (int first = 0; first < 2; first++) {
+		CHECK_ERROR(adsmCall(kernel("increment"), blocks(N), lanes(), adsmUse(first ? once->address : b, 0),
+				     adsmPtr(b), adsmVal((unsigned)N), adsmUse(once->address, ADSM_ACCESS_IN)), EINVAL);
+		CHECK_SAYS("adsmUse");
+	}
+	CHECK_OK(adsmOnceFree(once));
+	CALL("copy", N, adsmPtr(a), adsmPtr(b), adsmVal((unsigned)N));
+	SETTLE();
+	expect(b, 2);
+}
+
 /* Where all objects have device memory from the start, none can move. */
 static void resident(void)
 {
@@ -794,6 +825,7 @@ static const struct conform_case cases[] = {
 	CASE("move-copied-freed", copied_freed),
 	CASE("move-copied-running", copied_running),
 	CASE("move-refused", refused),
+	CASE("move-outside", outside),
 	CASE("move-resident", resident),
 	CASE("move-running", running),
 	CASE("move-threads", threads),

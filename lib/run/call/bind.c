@@ -88,7 +88,7 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 	};
 	/* If the object is freed or moves meanwhile, adsm_bind_objects() notices. */
 	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
-	if (object)
+	if (object && !object->once)
 		bound->home = adsm_object_home(object);
 	if (!access)
 		bound->named = false;
@@ -173,35 +173,47 @@ static int elsewhere(const struct adsm_bound *bound, const struct adsm_named_poi
 			  pointer->what, bound->kernel->info->name, pointer->p, bound->home->index) : -EXDEV;
 }
 
-/* Let a pointer to an object of another home be one to the replica here, if the call has one. */
-static bool use_replica(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
+/* The wanted replica here that a pointer is to; NULL: the call has none. */
+static const struct adsm_replica *find_replica(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
 {
 	const uintptr_t p = (uintptr_t)pointer->p;
 	const struct adsm_replica *replica = bound->replicas ? adsm_replica_at(bound->home, p) : NULL;
 
-	if (!replica && bound->replicas && pointer->raw && !adsm_index_find(p))
-		replica = adsm_replica_at(bound->home, p - 1);
-	if (replica && pointer->arg) {
+	return replica || !bound->replicas || !pointer->raw || adsm_index_find(p) ? replica :
+		adsm_replica_at(bound->home, p - 1);
+}
+
+/* Let a pointer to an object of another home be one to the replica. False: it is to no byte of the object, as in
+ * find_object(). */
+static bool use_replica(const struct adsm_named_pointer *pointer, const struct adsm_replica *replica)
+{
+	const size_t offset = (uintptr_t)pointer->p - replica->start;
+
+	if (offset >= replica->size + pointer->raw)
+		return false;
+	if (pointer->arg) {
 		pointer->arg->memory = replica->memory;
-		pointer->arg->offset = p - replica->start;
+		pointer->arg->offset = offset;
 		pointer->arg->access = pointer->access;
 	}
-	return replica;
+	return true;
 }
 
 static int resolve(struct adsm_bound *bound)
 {
 	for (size_t i = 0; i < bound->n_pointers; i++) {
 		const struct adsm_named_pointer *pointer = &bound->pointers[i];
-		struct adsm_object *object = adsm_index_find((uintptr_t)pointer->p);
+		const struct adsm_replica *replica = find_replica(bound, pointer);
+		struct adsm_object *object = replica ? NULL : adsm_index_find((uintptr_t)pointer->p);
 		size_t offset;
 		int error;
 
-		if (use_replica(bound, pointer))
+		if (replica && use_replica(pointer, replica))
 			continue;
-		if (object && !adsm_object_is_at(object, bound->home))
+		/* A write-once object is at no home. */
+		if (object && !object->once && !adsm_object_is_at(object, bound->home))
 			return elsewhere(bound, pointer);
-		object = find_object(bound, pointer);
+		object = replica ? NULL : find_object(bound, pointer);
 		if (!object && pointer->raw)
 			continue;
 		if (!object)
