@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -591,6 +592,45 @@ static void threads(void)
 	expect_objects();
 }
 
+#define AHEAD 8
+
+/* Use an object in calls of its device, so that some of them have not ended, until it has moved. */
+static void *use_always(void *arg)
+{
+	adsmEvent events[AHEAD];
+
+	CHECK_OK(adsmDeviceSet(0));
+	for (size_t i = 0; !ended; i++) {
+		if (i >= AHEAD)
+			CHECK_OK(adsmEventWait(events[i % AHEAD]));
+		CALL("late_increment", N, adsmVal(SPIN / 4), adsmPtr(objects[0]), adsmVal((unsigned)N));
+		CHECK_OK(adsmCallEvent(&events[i % AHEAD]));
+		n_calls[0]++;
+	}
+	SYNC();
+	return NULL;
+}
+
+/* A call gets an object in its turn, although calls of another device always use it. */
+static void turn(void)
+{
+	pthread_t user;
+
+	start();
+	make_objects();
+	CHECK_OK(pthread_create(&user, NULL, use_always, NULL));
+	while (n_calls[0] < AHEAD)
+		sched_yield();
+	CHECK_OK(increment_on(1, 0, 0));
+	n_calls[0]++;
+	ended = true;
+	CHECK_OK(pthread_join(user, NULL));
+	CALL("increment", 0, adsmPtr(objects[0]), adsmVal(0u));
+	SYNC();
+	CHECK(stats().moved > 0);
+	expect_objects();
+}
+
 /* What the CPU does with an object that moves: each function finds it where it is. Two words belong to the thread. */
 static void use_object(unsigned *p, uint64_t *state, unsigned *own, unsigned *n_own, int zero)
 {
@@ -829,6 +869,7 @@ static const struct conform_case cases[] = {
 	CASE("move-resident", resident),
 	CASE("move-running", running),
 	CASE("move-threads", threads),
+	CASE("move-turn", turn),
 	CASE("move-touches", touches),
 	CASE("move-any", any),
 	CASE("move-killed", killed),

@@ -70,20 +70,26 @@ static bool is_behind(const struct adsm_conflict *conflict)
 	return false;
 }
 
-bool adsm_conflict_find(struct adsm_conflict *conflict)
+void adsm_conflict_enter(struct adsm_conflict *conflict)
 {
-	struct adsm_home *home = conflict->bound->home;
-	struct adsm_conflict **last = &adsm_pending_of(home)->waiting;
+	struct adsm_conflict **last = &adsm_pending_of(conflict->bound->home)->waiting;
 
-	conflict->seq = find_running(conflict->bound, conflict->lane);
-	conflict->tick = atomic_load(&home->tick);
-	if (!conflict->seq && !is_behind(conflict))
-		return false;
 	while (!conflict->waits && *last)
 		last = &(*last)->next;
 	if (!conflict->waits)
 		*last = conflict;
 	conflict->waits = true;
+}
+
+bool adsm_conflict_find(struct adsm_conflict *conflict)
+{
+	struct adsm_home *home = conflict->bound->home;
+
+	conflict->seq = find_running(conflict->bound, conflict->lane);
+	conflict->tick = atomic_load(&home->tick);
+	if (!conflict->seq && !is_behind(conflict))
+		return false;
+	adsm_conflict_enter(conflict);
 	return true;
 }
 

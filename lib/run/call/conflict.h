@@ -8,12 +8,12 @@
 
 #include "run/call/bind.h"
 
-/* A call that has not begun. It is in the thread that makes the call. */
+/* A call that has not begun, or a move of an object. It is in the thread that makes the call. */
 struct adsm_conflict {
 	struct adsm_conflict *next;	/* a call that came later */
 	const struct adsm_bound *bound;
 	unsigned lane;
-	bool waits;			/* it is in the list of the calls that wait */
+	bool waits;			/* it is in the list of those that wait */
 	uint64_t seq;			/* wait for this call; 0: for a call that waits, too */
 	uint32_t tick;			/* the home's, at the last look */
 };
@@ -30,7 +30,9 @@ bool adsm_runs_alone(const struct adsm_bound *bound);
  * adsm_conflict_end(). Lock held.
  */
 bool adsm_conflict_find(struct adsm_conflict *conflict);
+/* From now on no call begins that conflicts with it, until adsm_conflict_end(). Lock held. */
+void adsm_conflict_enter(struct adsm_conflict *conflict);
 /* Wait for what was found. Then look again: something may have changed. No lock is held. */
 int adsm_conflict_wait(const struct adsm_conflict *conflict);
-/* The call has begun, or has failed. */
+/* The call has begun, or has failed; the object has moved, or stays. */
 void adsm_conflict_end(struct adsm_conflict *conflict);

@@ -11,12 +11,14 @@
 #include "core/resident.h"
 #include "run/wait/enter.h"
 #include "run/wait/helpers.h"
+#include "run/call/conflict.h"
 #include "run/call/replicate.h"
 #include "run/call/residency.h"
 #include "run/object/replica_end.h"
 #include "run/wait/wait.h"
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_MOVES);
+static struct adsm_bound leaving;	/* the object that moves, as what a call writes; with the mutex */
 
 void adsm_moves_begin(void)
 {
@@ -87,7 +89,26 @@ static struct adsm_object *find(const struct adsm_bound *bound, const struct ads
 	return object;
 }
 
-/* Wait for the calls that use the object now. Other calls of its device begin meanwhile. */
+/* From now on calls of the object's device that use it wait. Otherwise one could follow the other without an end. */
+static void keep_users_out(struct adsm_conflict *conflict, struct adsm_object *object, struct adsm_home *from,
+			   uint64_t generation)
+{
+	struct adsm_sigset old;
+
+	leaving.home = from;
+	leaving.named = true;
+	leaving.uses = leaving.few_uses;
+	leaving.uses[0] = (struct adsm_use){ object, generation, ADSM_ACCESS_INOUT };
+	leaving.n_uses = 1;
+	adsm_conflict_init(conflict, &leaving, 0);
+	adsm_mutex_lock(&from->call_mutex);	/* a call that is about to begin comes first */
+	adsm_home_lock(from, &old);
+	adsm_conflict_enter(conflict);
+	adsm_home_unlock(from, &old);
+	adsm_mutex_unlock(&from->call_mutex);
+}
+
+/* Wait for the calls that use the object. Other calls of its device begin meanwhile. */
 static int wait_for_users(const struct adsm_object *object, struct adsm_home *from)
 {
 	struct adsm_sigset old;
@@ -136,11 +157,14 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 		struct adsm_home *from, uint64_t generation)
 {
 	const uint64_t start_ns = adsm_os_now_ns();
+	struct adsm_conflict conflict;
 	struct adsm_sigset old;
 	size_t fetched = 0;
 	bool moved = false;
-	int result = wait_for_users(object, from);
+	int result;
 
+	keep_users_out(&conflict, object, from, generation);
+	result = wait_for_users(object, from);
 	/* With this mutex no call of the object's device begins. */
 	adsm_mutex_lock(&from->call_mutex);
 	adsm_home_lock(from, &old);
@@ -163,6 +187,7 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	adsm_note_moved(object, from->index, bound->home->index, moved, fetched, start_ns);
 	adsm_home_unlock(moved ? bound->home : from, &old);
 	adsm_mutex_unlock(&from->call_mutex);
+	adsm_conflict_end(&conflict);
 	return result < 0 ? result : 0;
 }
 
