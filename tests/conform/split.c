@@ -5,9 +5,11 @@
 #include <adsm_split.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N ((size_t)50000)	/* words of an object */
 #define SIZE (N * 4)
@@ -166,6 +168,56 @@ static void part(void)
 	}
 }
 
+/* The rows and a value are in the object that the kernel writes: all parts have what was there before. */
+static void own_arguments(void)
+{
+	struct {
+		adsmSplitRows rows;
+		unsigned n;
+	} *in;
+	unsigned *c, before[sizeof(*in) / 4];
+	adsmSplit split;
+
+	start("2");
+	c = words_on(0, 0);
+	in = (void *)c;
+	in->rows = (adsmSplitRows){ c, ROW };
+	in->n = N - 1;
+	memcpy(before, c, sizeof(before));
+	split = split_of(&in->rows, 1);
+	CHECK_OK(adsmCallSplit(kernel("increment"), blocks(N), lanes(), &split, adsmPtr(c),
+			       (adsmArg){ .kind = ADSM_ARG_VALUE, .data = &in->n, .size = sizeof(in->n) }));
+	SETTLE();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(c[i], i, i < sizeof(before) / 4 ? before[i] + 1 : i + (i < N - 1));
+}
+
+static unsigned *late[2];
+
+static void *split_here(void *unused)
+{
+	SPLIT("increment", late[0], adsmPtr(late[0]), adsmVal((unsigned)N));
+	expect(late[0], 1, 1);
+	return NULL;
+}
+
+static void small_stack(void)
+{
+	size_t size = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
+	size *= 16;	/* sanitizers need more stack */
+#endif
+	start("2");
+	late[0] = words_on(0, 0);
+	CHECK(!pthread_attr_init(&attributes));
+	CHECK(!pthread_attr_setstacksize(&attributes, size));
+	CHECK_OK(pthread_create(&thread, &attributes, split_here, NULL));
+	CHECK_OK(pthread_join(thread, NULL));
+}
+
 #define REFUSED(error, word, kernel, split, ...) do { \
 	CHECK_ERROR(adsmCallSplit(kernel, blocks(N), lanes(), split, __VA_ARGS__), error); \
 	CHECK_SAYS(word); \
@@ -317,6 +369,8 @@ static const struct conform_case cases[] = {
 	CASE("split-three", on_three),
 	CASE("split-dimensions", dimensions),
 	CASE("split-part", part),
+	CASE("split-own-arguments", own_arguments),
+	CASE("split-small-stack", small_stack),
 	CASE("split-refused", refused),
 	CASE("split-lost", lost),
 	CASE("split-killed", killed),

@@ -3,6 +3,8 @@
 #include "run/call/split.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "core/block.h"
@@ -29,7 +31,10 @@ struct written {
 };
 
 struct split {
-	const adsmSplit *asked;
+	/* What the caller passes may lie in objects that the kernel writes. From the first part on these are used. */
+	adsmSplit asked;
+	adsmSplitRows rows[ADSM_SPLIT_ROWS_MAX];
+	adsmArg *args;			/* with the values and constants of bound */
 	struct adsm_call_args call;
 	struct adsm_bound bound;
 	struct adsm_launch launch;
@@ -80,8 +85,8 @@ static bool covers(const struct split *s, const struct written *w)
 {
 	const uint64_t n = s->launch.grid[s->dimension];
 
-	for (size_t i = 0; i < s->asked->n_rows; i++)
-		if ((uintptr_t)s->asked->rows[i].address == w->start && s->asked->rows[i].size >= (w->size + n - 1) / n)
+	for (size_t i = 0; i < s->asked.n_rows; i++)
+		if ((uintptr_t)s->asked.rows[i].address == w->start && s->asked.rows[i].size >= (w->size + n - 1) / n)
 			return true;
 	return false;
 }
@@ -91,6 +96,12 @@ static bool covers(const struct split *s, const struct written *w)
 static int refuse(const struct split *s, const char *why)
 {
 	return adsm_fail(-ENOTSUP, "kernel '%s' cannot be split: %s", s->bound.kernel->info->name, why);
+}
+
+static int say_freed(const struct split *s)
+{
+	return adsm_fail(-EINVAL, "kernel '%s': an object that it writes was freed meanwhile",
+			 s->bound.kernel->info->name);
 }
 
 static int check_kernel(const struct split *s)
@@ -200,8 +211,8 @@ static int check_rows(const struct split *s)
 {
 	bool has[ADSM_SPLIT_ROWS_MAX] = { false };
 
-	for (size_t i = 0; i < s->asked->n_rows; i++) {
-		const adsmSplitRows *rows = &s->asked->rows[i];
+	for (size_t i = 0; i < s->asked.n_rows; i++) {
+		const adsmSplitRows *rows = &s->asked.rows[i];
 		bool any = false;
 
 		for (size_t k = 0; k < s->n_written; k++) {
@@ -256,7 +267,9 @@ static int copy_one(struct split *s, unsigned part, const struct adsm_named_poin
 		return 0;
 	}
 	why = adsm_moves_why_not(object, to);
-	if (why)
+	if (w && w->generation != generation)
+		result = say_freed(s);
+	else if (why)
 		result = adsm_fail(-EINVAL, "kernel '%s' cannot be split: %s cannot be copied to device %d: %s",
 				   s->bound.kernel->info->name, ADSM_THE_OBJECT(object), to->index, why);
 	if (!result)
@@ -266,15 +279,18 @@ static int copy_one(struct split *s, unsigned part, const struct adsm_named_poin
 	adsm_home_unlock(from, &old);
 	if (!result && w) {
 		rows.sends = w->sends;
-		for (size_t i = 0; i < s->asked->n_rows; i++)
-			ranges[rows.n++] = range_of(s, w, &s->asked->rows[i], part);
+		for (size_t i = 0; i < s->asked.n_rows; i++)
+			ranges[rows.n++] = range_of(s, w, &s->asked.rows[i], part);
 	}
 	if (!result)
 		result = adsm_replicate(object, generation, from, to, w ? &rows : NULL);
 	if (w)
 		w->memories[part] = rows.memory;
-	return result == 1 ? adsm_fail(-ENOMEM, "kernel '%s' cannot be split: device %d has no room for a copy of the "
-				       "object at %p", s->bound.kernel->info->name, to->index, pointer->p) : result;
+	if (result == 1)	/* it would have to move instead */
+		result = from->device->backend->status(from->device) ? -ENODEV :
+			adsm_fail(-ENOMEM, "kernel '%s' cannot be split: device %d has no room for a copy of the "
+				  "object at %p", s->bound.kernel->info->name, to->index, pointer->p);
+	return result;
 }
 
 static int copy_all(struct split *s)
@@ -353,8 +369,8 @@ static int return_rows(void *arg)
 	if (adsm_os_populate(r->w->object->alias, r->w->object->span, true))
 		return -ENOMEM;
 	for (unsigned part = 1; part < s->n_parts; part++)
-		for (size_t i = 0; i < s->asked->n_rows && !error; i++) {
-			const struct adsm_range range = range_of(s, r->w, &s->asked->rows[i], part);
+		for (size_t i = 0; i < s->asked.n_rows && !error; i++) {
+			const struct adsm_range range = range_of(s, r->w, &s->asked.rows[i], part);
 
 			if (range.size)
 				error = return_range(s, r->w, part, range);
@@ -378,8 +394,7 @@ static int return_object(const struct split *s, struct written *w)
 
 		if (!adsm_object_is_at(object, home) || !object->live || object->freeing ||
 		    object->generation != w->generation || !object->memory) {
-			error = adsm_fail(-EINVAL, "kernel '%s': an object that it writes was freed meanwhile",
-					  s->bound.kernel->info->name);
+			error = say_freed(s);
 		} else if (seq) {
 			error = adsm_wait_call_unlocked(home, seq, &old);
 			error = error ? error : -EAGAIN;
@@ -404,14 +419,14 @@ static int choose_homes(struct split *s)
 	struct adsm_object *object;
 	int error = 0;
 
-	if (s->asked->n_devices > ADSM_MAX_DEVICES || (s->asked->devices && !s->asked->n_devices))
-		return adsm_fail(-EINVAL, "adsmSplit has %zu devices: 1 to %d are possible", s->asked->n_devices,
+	if (s->asked.n_devices > ADSM_MAX_DEVICES || (s->asked.devices && !s->asked.n_devices))
+		return adsm_fail(-EINVAL, "adsmSplit has %zu devices: 1 to %d are possible", s->asked.n_devices,
 				 ADSM_MAX_DEVICES);
-	for (size_t i = 0; s->asked->devices && i < s->asked->n_devices && !error; i++)
-		error = adsm_home_get(s->asked->devices[i], &s->homes[s->n_homes++]);
-	if (s->asked->devices)
+	for (size_t i = 0; s->asked.devices && i < s->asked.n_devices && !error; i++)
+		error = adsm_home_get(s->asked.devices[i], &s->homes[s->n_homes++]);
+	if (s->asked.devices)
 		return error;
-	object = adsm_object_enter(s->asked->rows[0].address, &old);
+	object = adsm_object_enter(s->asked.rows[0].address, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "rows 0 of adsmSplit: their address is not in a live object");
 	s->homes[s->n_homes++] = object->home;
@@ -419,6 +434,32 @@ static int choose_homes(struct split *s)
 	for (int i = 0; i < adsm_n_homes; i++)
 		if (&adsm_homes[i] != s->homes[0])
 			s->homes[s->n_homes++] = &adsm_homes[i];
+	return 0;
+}
+
+/* Take over the arguments of the call, which is bound. */
+static int take_args(struct split *s)
+{
+	const size_t n = s->call.n_args;
+	size_t k = 0;
+
+	s->args = malloc((n ? n : 1) * sizeof(*s->args));
+	if (!s->args)
+		return adsm_fail(-ENOMEM, "no memory for a call of %zu arguments", n);
+	for (size_t i = 0; i < n; i++) {
+		adsmArg *own = &s->args[i];
+		const struct adsm_launch_arg *arg;
+
+		*own = s->call.args[i];
+		if (own->kind == ADSM_ARG_NONE || own->kind == ADSM_ARG_USE)
+			continue;
+		arg = &s->bound.args[k++];
+		if (arg->kind == ADSM_LAUNCH_VALUE || arg->kind == ADSM_LAUNCH_CONST)
+			own->data = arg->data;
+		else if (own->kind == ADSM_ARG_VALUE)	/* a pointer, to a kernel in CUDA C */
+			own->data = &arg->offset;
+	}
+	s->call.args = s->args;
 	return 0;
 }
 
@@ -445,6 +486,8 @@ static int prepare(struct split *s)
 		error = note_all(s);
 	if (!error)
 		error = check_rows(s);
+	if (!error)
+		error = take_args(s);
 	return error ? error : adsm_moves_gather(&s->bound, s->where);
 }
 
@@ -467,24 +510,34 @@ static int run(struct split *s)
 int adsm_call_split(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmSplit *asked, const adsmArg *args,
 		    size_t n, const void *where)
 {
-	struct split s = { .asked = asked, .call = { kernel, grid, block, args, n }, .where = where };
 	int error = adsm_call_admit(kernel);
+	struct split *s;
 
 	if (error)
 		return error;
 	if (!asked->rows || !asked->n_rows || asked->n_rows > ADSM_SPLIT_ROWS_MAX)
 		return adsm_fail(-EINVAL, "adsmSplit has %zu rows: 1 to %d are possible", asked->n_rows,
 				 ADSM_SPLIT_ROWS_MAX);
+	s = calloc(1, sizeof(*s));	/* stacks may be small */
+	if (!s)
+		return adsm_fail(-ENOMEM, "no memory for a call that is split");
+	s->asked = *asked;
+	memcpy(s->rows, asked->rows, asked->n_rows * sizeof(*asked->rows));
+	s->asked.rows = s->rows;
+	s->call = (struct adsm_call_args){ kernel, grid, block, args, n };
+	s->where = where;
 	adsm_moves_begin();
-	error = choose_homes(&s);
+	error = choose_homes(s);
 	if (!error) {
-		error = adsm_bind(&s.bound, s.homes[0], kernel, args, n);
+		error = adsm_bind(&s->bound, s->homes[0], kernel, args, n);
 		if (!error)
-			error = run(&s);
-		adsm_bind_end(&s.bound);
+			error = run(s);
+		adsm_bind_end(&s->bound);
 	}
 	for (int i = 0; i < adsm_n_homes; i++)
 		adsm_replicas_unwant(&adsm_homes[i]);
 	adsm_moves_end(&adsm_homes[0]);
+	free(s->args);
+	free(s);
 	return error;
 }
