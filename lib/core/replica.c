@@ -93,6 +93,15 @@ uint64_t adsm_replicas_user(struct adsm_home *home)
 	return seq;
 }
 
+uint64_t adsm_replicas_wanted(const struct adsm_home *home)
+{
+	uint64_t size = 0;
+
+	for (const struct adsm_replica *replica = home->replicas; replica; replica = replica->next)
+		size += replica->wanted && replica->memory ? replica->span : 0;
+	return size;
+}
+
 void adsm_replicas_use(struct adsm_home *home, unsigned lane, uint64_t seq)
 {
 	for (struct adsm_replica *replica = home->replicas; replica; replica = replica->next)

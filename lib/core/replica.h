@@ -42,6 +42,8 @@ void adsm_replica_set_memory(struct adsm_home *home, struct adsm_replica *replic
 uint64_t adsm_replica_user(struct adsm_home *home, const struct adsm_replica *replica);
 /* The same for the replicas that are not wanted. */
 uint64_t adsm_replicas_user(struct adsm_home *home);
+/* Bytes of the memory of replicas that are wanted. */
+uint64_t adsm_replicas_wanted(const struct adsm_home *home);
 /* The call @seq of @lane has begun, and uses the wanted replicas. */
 void adsm_replicas_use(struct adsm_home *home, unsigned lane, uint64_t seq);
 /* No call uses the replica. Gives the lock away meanwhile. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,39 @@ static void own_arguments(void)
 
 static unsigned *late[2];
 
+static void *split_late(void *unused)
+{
+	/* The first thread copies all words. */
+	SPLIT("late_copy", late[1], adsmVal(SPIN * 5), adsmPtr(late[0]), adsmPtr(late[1]), adsmVal(256u));
+	return NULL;
+}
+
+/* A call of another thread gets the memory that a split call keeps on the device, after it. */
+static void gets_room(void)
+{
+	unsigned *p[4];
+	pthread_t other;
+
+	set("cpu_memory_size", "1M");	/* for five objects */
+	start("2");
+	for (unsigned i = 0; i < 2; i++)
+		late[i] = words_on(0, i);
+	for (unsigned i = 0; i < 4; i++)
+		p[i] = words_on(1, i);
+	CHECK(kernel("increment"));
+	CHECK_OK(pthread_create(&other, NULL, split_late, NULL));
+	while (stats().calls < 2)
+		sched_yield();
+	CALL("increment", N, adsmPtr(p[0]), adsmVal((unsigned)N), adsmUse(p[1], ADSM_ACCESS_IN),
+	     adsmUse(p[2], ADSM_ACCESS_IN), adsmUse(p[3], ADSM_ACCESS_IN));
+	CHECK_OK(pthread_join(other, NULL));
+	expect(p[0], 1, 1);
+	CALL("increment", 0, adsmPtr(late[1]), adsmVal(0u));
+	SETTLE();
+	for (size_t i = 0; i < 256; i++)
+		CHECK_AT(late[1][i], i, i);
+}
+
 static void *split_here(void *unused)
 {
 	SPLIT("increment", late[0], adsmPtr(late[0]), adsmVal((unsigned)N));
@@ -370,6 +404,7 @@ static const struct conform_case cases[] = {
 	CASE("split-dimensions", dimensions),
 	CASE("split-part", part),
 	CASE("split-own-arguments", own_arguments),
+	CASE("split-gets-room", gets_room),
 	CASE("split-small-stack", small_stack),
 	CASE("split-refused", refused),
 	CASE("split-lost", lost),

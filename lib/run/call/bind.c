@@ -20,7 +20,7 @@ static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home
 	bound->home = home;
 	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = bound->n_onces = 0;
 	bound->sets = 0;
-	bound->replicas = bound->known = false;
+	bound->replicas = bound->yields = bound->known = false;
 	bound->max = ADSM_ARGS_FEW;
 	bound->args = bound->few_args;
 	bound->pointers = bound->few_pointers;

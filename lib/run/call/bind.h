@@ -50,6 +50,7 @@ struct adsm_bound {
 	struct adsm_home *home;		/* NULL until an argument names an object */
 	bool named;
 	bool replicas;			/* it may use the wanted replicas of its home (core/replica.h) */
+	bool yields;			/* it can wait for memory that calls of moves.h keep (residency.h) */
 	bool known;			/* the call uses only what it names; also true
 					   with ADSM_PAPER=1, where named is false */
 	size_t n_args, n_pointers, n_uses;

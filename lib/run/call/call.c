@@ -407,6 +407,7 @@ struct launched {
 	const struct adsm_call_args *call;
 	const void *where;		/* the caller's code address */
 	const struct adsm_interval *interval;	/* NULL: the whole grid */
+	bool moves;			/* the thread is between adsm_moves_begin() and adsm_moves_end() */
 };
 
 /* Is the device lost, but not this thread's? Then objects that the host has can still move. */
@@ -420,7 +421,8 @@ static bool can_run_elsewhere(const struct adsm_home *home)
 
 /*
  * Make a call on @home, where the objects of other devices move; NULL: on the home of the objects. Then -EXDEV, without
- * a sentence: they have different homes, or their home was lost and this thread's device is another one.
+ * a sentence: they have different homes, or their home was lost and this thread's device is another one. -EAGAIN,
+ * without a sentence and not if launched->moves: as from adsm_bind_resident().
  */
 static int call_on(struct adsm_home *home, const struct launched *launched)
 {
@@ -449,6 +451,7 @@ static int call_on(struct adsm_home *home, const struct launched *launched)
 	launch.advised = adsm_observes(ADSM_OBSERVE_ADVICE);
 	launch.n_args = call.bound.n_args;
 	call.bound.launch = &launch;
+	call.bound.yields = !launched->moves;
 	launch.args = call.bound.args;
 	start.home = call.bound.home;
 	/* What waits for the program, or for other kernels, has one order. */
@@ -482,15 +485,33 @@ static int choose(const struct launched *launched, struct adsm_home **ret_home)
 }
 
 /* Make a call on @home, where all of its objects move, or are copied. */
-static int call_moving(struct adsm_home *home, const struct launched *launched)
+static int call_moving(struct adsm_home *home, struct launched *launched)
 {
 	int error;
 
 	adsm_moves_begin();
+	launched->moves = true;
 	do
 		error = call_on(home, launched);
 	while (error == -EXDEV);	/* an object was freed meanwhile, and another one is at its address */
+	launched->moves = false;
 	adsm_moves_end(home);
+	return error;
+}
+
+/* Make a call on the home of its objects. Returns -EXDEV like call_on(). */
+static int call_there(struct launched *launched)
+{
+	int error = call_on(NULL, launched);
+
+	if (error != -EAGAIN)
+		return error;
+	/* Others keep the memory that it needs. When it is this thread's turn, none of them does. */
+	adsm_moves_begin();
+	launched->moves = true;
+	error = call_on(NULL, launched);
+	launched->moves = false;
+	adsm_moves_end(&adsm_homes[0]);
 	return error;
 }
 
@@ -506,7 +527,7 @@ int adsm_call_admit(adsmKernel *kernel)
 int adsm_call_part(struct adsm_home *home, const struct adsm_call_args *call, const struct adsm_interval *interval,
 		   const void *where)
 {
-	const struct launched launched = { call, where, interval };
+	const struct launched launched = { call, where, interval, true };
 	int error = call_on(home, &launched);
 
 	return error != -EXDEV ? error : adsm_fail(-EINVAL, "kernel '%s': an object that the call uses was freed "
@@ -516,7 +537,7 @@ int adsm_call_part(struct adsm_home *home, const struct adsm_call_args *call, co
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
 	const struct adsm_call_args call = { kernel, grid, block, args, n };
-	const struct launched launched = { &call, where, NULL };
+	struct launched launched = { &call, where, NULL, false };
 	struct adsm_home *home;
 	int error = adsm_call_admit(kernel);
 
@@ -527,7 +548,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 		if (error || home)
 			return error ? error : call_moving(home, &launched);
 	}
-	error = call_on(NULL, &launched);
+	error = call_there(&launched);
 	if (error != -EXDEV)
 		return error;
 	error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);

@@ -66,12 +66,29 @@ static struct sizes measure(const struct adsm_bound *bound)
 	return sizes;
 }
 
-/* Can the object be displaced? Calls that use it will end; inputs may take any time. */
-static bool may_leave(const struct adsm_object *object, const struct adsm_home *home)
+/* Can the object be displaced once no call that is split uses it? Calls will end; inputs may take any time. */
+static bool may_leave_later(const struct adsm_object *object, const struct adsm_home *home)
 {
 	return adsm_object_is_at(object, home) && object->live && !object->freeing && object->memory &&
-		!object->pinned && !object->stays && object->round != home->residents.round && !object->inputs &&
+		!object->pinned && object->round != home->residents.round && !object->inputs &&
 		adsm_object_can_be_displaced(object);
+}
+
+static bool may_leave(const struct adsm_object *object, const struct adsm_home *home)
+{
+	return !object->stays && may_leave_later(object, home);
+}
+
+/* Bytes that another call keeps until it has begun, or until all of its parts have ended. */
+static uint64_t kept_by_another(const struct adsm_bound *bound)
+{
+	uint64_t size = bound->yields ? adsm_replicas_wanted(bound->home) : 0;
+	const struct adsm_object *object;
+
+	for (uint32_t i = 0; bound->yields && (object = adsm_object_slot(i)); i++)
+		if (may_leave_later(object, bound->home) && object->stays)
+			size += object->span;
+	return size;
 }
 
 static const char *name_of(const struct adsm_bound *bound)
@@ -92,6 +109,8 @@ static int check_fits(const struct adsm_bound *bound)
 			others += object->span;
 	if (sizes.absent <= free + others)
 		return 0;
+	if (sizes.absent <= free + others + kept_by_another(bound))
+		return -EAGAIN;
 	return adsm_fail(-ENOMEM, "kernel '%s': its objects need %lu bytes of device memory, and have %lu of them; "
 			 "%s has %lu bytes: %lu are free, and %lu belong to other objects that can move to the host; "
 			 "the rest is memory of this call, device-only, adopted or write-once memory, objects whose "
@@ -221,8 +240,9 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 	int result = 0;
 
 	if (!object)
-		return adsm_fail(-ENOMEM, "kernel '%s': %s has no memory left for the objects of the call",
-				 name_of(bound), home->device->name);
+		return kept_by_another(bound) ? -EAGAIN :
+			adsm_fail(-ENOMEM, "kernel '%s': %s has no memory left for the objects of the call",
+				  name_of(bound), home->device->name);
 	while (!result && may_leave(object, home))
 		result = adsm_residency_step(object, adsm_object_user(object), &fetched, old);
 	adsm_note_displaced(object, result == 1, fetched, start_ns);

@@ -17,6 +17,8 @@ extern uint64_t (*adsm_residency_available)(void);
  * back.
  *
  * Returns 0, the errors of adsm_bind_objects(), or:
+ *   -EAGAIN   without a sentence, only if bound->yields: a call between adsm_moves_begin() and adsm_moves_end() keeps
+ *             the memory until then
  *   -ENOMEM   the objects of the call do not fit, and nothing has changed; or the host has no memory for an object that
  *             should move there
  *   -EIO, -ENODEV  an object could not be moved to the host
