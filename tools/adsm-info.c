@@ -19,11 +19,11 @@ static const char usage[] =
 	"usage: adsm-info [--options-all | --options-markdown | --help | MODULE...]\n"
 	"       adsm-info --watch PID [--interval SECONDS] [--times N]\n"
 	"Show the version of the library, its devices, and its options with their current values.\n"
-	"  --options-all       show only the options, with those for experiments\n"
+	"  --options-all       show only the options, including those for experiments\n"
 	"  --options-markdown  show only the options, as tables in Markdown\n"
 	"  MODULE...           show only the kernels of these modules\n"
 	"  --watch PID         show what the library does in this process: devices, rates, busiest objects\n"
-	"  --interval SECONDS  how often --watch shows it (default: 1)\n"
+	"  --interval SECONDS  time between two pictures of --watch (default: 1)\n"
 	"  --times N           --watch ends after N pictures (default: when the process ends)\n";
 
 const char *human(uint64_t bytes, char text[32])

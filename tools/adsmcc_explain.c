@@ -68,7 +68,7 @@ static void print_writes(const struct adsm_ptx_module *module, const struct adsm
 		char *text = adsm_ptx_write_text(&writes->list[i], kernel->name);
 
 		if (!text)
-			die("there is no memory");
+			die("not enough memory");
 		printf("\tparameter %u: certainly writes ", writes->list[i].param);
 		describe_write(text);
 		printf(": ");
@@ -112,7 +112,7 @@ static void explain(const struct adsm_ptx_module *module, const struct adsm_ptx_
 	struct adsm_ptx_writes writes;
 
 	if (adsm_ptx_access_find(module, kernel, &access) || adsm_ptx_writes_find(module, kernel, &access, &writes))
-		die("there is no memory");
+		die("not enough memory");
 	printf("%s\n", kernel->name);
 	if (access.gave_up)
 		printf("\tthe kernel is too large for the analysis\n");
@@ -144,7 +144,7 @@ int explain_ptx(const char *name, const struct text *ptx)
 	}
 	/* As the module's descriptors have it. */
 	if (adsm_ptx_inline(module))
-		die("there is no memory");
+		die("not enough memory");
 	for (uint32_t i = 0; i < module->n_functions; i++) {
 		if (module->functions[i]->is_entry && module->functions[i]->has_body)
 			explain(module, module->functions[i]);

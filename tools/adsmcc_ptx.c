@@ -67,7 +67,7 @@ static void add_writes(struct text *lines, const struct adsm_ptx_module *module,
 	struct adsm_ptx_writes writes;
 
 	if (adsm_ptx_writes_find(module, function, access, &writes))
-		die("there is no memory");
+		die("not enough memory");
 	for (uint32_t i = 0; i < writes.n; i++)
 		text_print(lines, "%s\n", adsm_ptx_write_text(&writes.list[i], name));
 	adsm_ptx_writes_destroy(&writes);
@@ -103,7 +103,7 @@ static void add_entry(struct text *entries, struct text *writes, const struct ad
 	struct adsm_ptx_access access;
 
 	if (adsm_ptx_access_find(module, function, &access))
-		die("there is no memory");
+		die("not enough memory");
 	text_print(entries, "kernel %s %s %u %u %llu %u %u\n", kernel->symbol, function->name,
 		   flags_of(kernel, &access), max[0] ? max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1) : 1024,
 		   (unsigned long long)kernel->shared_size, function->n_params + kernel->dynamic_shared,

@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --record FILE         write a recording, which adsm-replay replays with other settings\n"
 	"  --html FILE           write a page with the report, heat maps and the timeline, for a browser\n"
 	"  --advise              also report what would help, and by how much\n"
-	"  --audit               before the program runs, report what the library can do for it\n"
+	"  --audit               before the program runs, report which of its functions the library can follow\n"
 	"  --nodes N             run on a cluster of N nodes (--backend cluster --cluster-nodes N)\n"
 	"  --hosts FILE          hosts of the cluster: a file with a host in each line, or a list (--cluster-hosts)\n"
 	"  --list                show the devices, and the options with their values; run nothing\n"

@@ -42,7 +42,7 @@ int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, v
 		return adsm_fail(-EINVAL, "access %u is not ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT",
 				 access);
 	if (!ret_loan || !ret_address)
-		return adsm_fail(-EINVAL, "adsmLend() takes places for a loan and an address");
+		return adsm_fail(-EINVAL, "adsmLend(): ret_loan or ret_address is NULL");
 	adsm_io_look_back(ADSM_STACK());
 	if (!adsm_may_be_shared(p, size)) {
 		*ret_loan = NULL;

@@ -245,7 +245,7 @@ void *adsmModuleGlobal(adsmModule *module, int device, const char *name, size_t 
 	if (!error && has_said_why_null(module))
 		return no_handle(-EINVAL);
 	if (!error && (!name || !adsm_module_is_live(module)))
-		error = adsm_fail(-EINVAL, "adsmModuleGlobal() takes a loaded module and a name");
+		error = adsm_fail(-EINVAL, "adsmModuleGlobal(): the name is NULL, or the module is not loaded");
 	if (!error)
 		error = adsm_home_get(device, &home);
 	if (error)

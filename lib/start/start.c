@@ -283,7 +283,7 @@ int adsm_stop(void)
 		goto unlock;
 	n_objects = adsm_objects_alive() + adsm_once_alive();
 	if (n_objects || adsm_modules_alive()) {
-		error = adsm_fail(-EBUSY, "%zu objects and %zu modules are still alive", n_objects,
+		error = adsm_fail(-EBUSY, "adsmShutdown(): %zu objects and %zu modules still exist", n_objects,
 				  adsm_modules_alive());
 		goto unlock;
 	}

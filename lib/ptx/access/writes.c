@@ -399,15 +399,15 @@ static bool understand(struct finder *finder, uint32_t at, struct adsm_ptx_write
 	ret_write->size = adsm_ptx_size(adsm_ptx_type_of(store)) * (store->vector ? store->vector : 1);
 	if (!finder->blocks.blocks[block].reached || memory->elements[0].kind != ADSM_PTX_OP_REGISTER ||
 	    !adsm_ptx_affine_value(&finder->affine, &memory->elements[0], at, &ret_write->offset))
-		return fail(finder, "the address is no sum of multiples of indices");
+		return fail(finder, "the address is not a sum of multiples of indices");
 	adsm_ptx_poly_constant(memory->offset, &shift);
 	ret_write->param = take_pointer(finder, &ret_write->offset);
 	if (!adsm_ptx_poly_add(&ret_write->offset, 1, &shift, &ret_write->offset) ||
 	    !adsm_ptx_poly_is_linear(&ret_write->offset) || ret_write->param == UINT32_MAX)
-		return fail(finder, "the address is no sum of multiples of indices");
+		return fail(finder, "the address is not a sum of multiples of indices");
 	if ((store->guard.kind != ADSM_PTX_OP_NONE &&
 	     !add_predicate(finder, &store->guard, at, true, ADSM_PTX_NO_LOOP, 0)) || !add_way(finder, block))
-		return fail(finder, "not each thread stores, and the condition is no comparison of indices");
+		return fail(finder, "some threads do not store, and the condition is not a comparison of indices");
 	return true;
 }
 

@@ -409,7 +409,7 @@ static int begin_units(const struct adsm_dataflow_call *call)
 		return error;
 	if (!sets)
 		return adsm_fail(-EINVAL, "adsmOnceCall(): no argument names units that the call sets (adsmOnceOut); "
-				 "without them its end cannot be detected");
+				 "without such units the library cannot detect the end of the call");
 	for (size_t i = 0; i < call->n_ranges; i++)
 		for (size_t u = 0; u < call->ranges[i].count && call->ranges[i].sets; u++)
 			adsm_once_fresh(call->ranges[i].object->shared, call->ranges[i].first + u);

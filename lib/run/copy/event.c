@@ -152,7 +152,7 @@ int adsm_event_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_
 	if (error)
 		return error;
 	if (!is_call(event))
-		return adsm_fail(-ENOTSUP, "an asynchronous copy has no times: only calls have");
+		return adsm_fail(-ENOTSUP, "an asynchronous copy has no times: only calls have times");
 	if (!adsm_call_ended(home, event.seq))
 		return adsm_fail(-EBUSY, "the call on device %d has not ended", home->index);
 	if (!adsm_outcome_get(home, event.seq, &outcome))
