@@ -322,15 +322,17 @@ typedef struct adsmKernel adsmKernel;
 /**
  * Load a module of kernels from a file.
  *
- * A module that adsmcc made runs on every device. Other images run on one kind of device: OpenCL C, CUDA C++ or PTX
- * source, SPIR-V, and CUDA binaries. The library detects the kind from the contents. See adsmModuleLoadWith().
+ * A module that adsmcc made runs on every device. Each device compiles or loads it at the first call of one of its
+ * kernels there. Other images run on one kind of device, and are compiled now: OpenCL C, CUDA C++ or PTX source,
+ * SPIR-V, and CUDA binaries. The library detects the kind from the contents. See adsmModuleLoadWith().
  *
  * @file: the file's path.
  *
  * Returns the module, which the caller owns until adsmModuleUnload(), or NULL with errno:
  *   EINVAL    @file is NULL, or not a regular file
  *   ENOENT and others  the file cannot be read
- *   ENOEXEC   the file is not a module, or the device's compiler rejected it; adsmLastError() has its messages
+ *   ENOEXEC   the file is not a module; or it is an image of another kind, and the device's compiler rejected it.
+ *             adsmLastError() has the compiler's messages
  */
 ADSM_API adsmModule *adsmModuleLoad(const char *file);
 
@@ -356,7 +358,8 @@ enum {
 typedef struct adsmModuleOptions {
 	size_t struct_size;		/* sizeof(adsmModuleOptions) */
 	int kind;			/* ADSM_MODULE_* */
-	int device;			/* the device that compiles the image first */
+	int device;			/* a device's index, or ADSM_DEVICE_CURRENT: the device that compiles the image
+					   now. Other devices compile it at the first call of one of its kernels */
 	const char *build_options;	/* options of the device's compiler, separated by blanks; NULL: none */
 } adsmModuleOptions;
 
@@ -467,8 +470,11 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  *   -EBUSY    a range of an object that the kernel uses is held (adsmHold()); or an object would move, and a system
  *             call or a loan is writing it
  *   -ENODEV   the device was lost
- *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects
- *   -ENOEXEC  the kernel is compiled when it is first used (docs/cuda-c.md), and there is no C compiler, or it fails
+ *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects; or kernels of
+ *             the module change variables, and the device is a cluster (docs/cluster.md)
+ *   -ENOEXEC  the device has no code for the kernel, or a compiler rejected the module or the kernel, or is missing.
+ *             The device compiles a module at the first call of one of its kernels
+ *   -ENOSPC   the kernel does not fit into a local store (docs/scratchpad-reference.md, also for other errors)
  *   -EIO      a transfer failed
  *   -ENOMEM   the objects that the kernel uses do not fit on the device together, or the host has no memory for the
  *             objects that would make room for them; adsmLastError() has the numbers (docs/oversubscription.md)
@@ -616,7 +622,8 @@ ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t 
  * With the protocol batch, the function also fetches the objects of the call, as adsmSync() does, except objects that a
  * later call uses.
  *
- * @event: from adsmCallEvent() (adsm_queue.h), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
+ * @event: from adsmCallEvent() (adsm_queue.h), adsmCopyToDeviceAsync(), adsmCopyToHostAsync() or adsmPrefetch()
+ *         (adsm_prefetch.h).
  *
  * Returns 0 if the call or the copy has ended without an error, its error, or:
  *   -EINVAL   @event is not an event, or the library has been started again since

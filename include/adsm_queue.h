@@ -39,7 +39,7 @@ ADSM_API int adsmCallEvent(adsmEvent *ret_event);
 /**
  * Ask whether a call or a copy has ended. The function does not wait.
  *
- * @event: from adsmCallEvent(), adsmCopyToDeviceAsync() or adsmCopyToHostAsync().
+ * @event: from adsmCallEvent(), adsmCopyToDeviceAsync(), adsmCopyToHostAsync() or adsmPrefetch() (adsm_prefetch.h).
  *
  * Returns 0 if the call or the copy has ended without an error, its error, or:
  *   -EBUSY    the call or the copy has not ended
