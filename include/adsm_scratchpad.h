@@ -40,7 +40,7 @@ enum adsm_store_op {
 struct adsm_store {
 	struct adsm_store_way *ways;	/* the ways of all sets */
 	__UINT64_TYPE__ tag_mask;	/* bits of an address that all bytes of a line have in common */
-	__UINT64_TYPE__ set_mask;	/* those of these bits that select the set */
+	__UINT64_TYPE__ set_mask;	/* the bits of tag_mask that select the set */
 	__UINT64_TYPE__ set_scale;	/* 256 * bytes of the ways of a set / bytes of a line */
 	/*
 	 * The line of the last load and the line of the last store. A kernel compares an address with them first. Each
