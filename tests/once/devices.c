@@ -6,6 +6,7 @@
 #include "../sanitizers.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #define UNIT 256
 
@@ -354,6 +355,76 @@ static void given_late(void)
 	}
 }
 
+#define OUTSTANDING 128		/* calls of one device */
+
+struct filler {
+	adsmOnce *from, *to;
+	_Atomic int n;			/* calls */
+	_Atomic pid_t thread;
+};
+
+/* Calls on device 0 that wait for a unit: the last one has to wait before it begins. */
+static void *fill(void *arg)
+{
+	struct filler *filler = arg;
+	adsmDim one = adsmDim3(1, 1, 1);
+
+	filler->thread = gettid();
+	on(0);
+	for (; filler->n <= OUTSTANDING; filler->n++)
+		CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(filler->from->address), adsmVal(0),
+				  adsmPtr(filler->to->address), adsmVal(filler->n)));
+	CHECK_OK(adsmSync());
+	return NULL;
+}
+
+static bool sleeps(pid_t thread)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%*d %*s %c", &state) == 1);
+	fclose(file);
+	return state == 'S';
+}
+
+/* A device has as many outstanding calls as it can have, which wait for this thread. An object that none of them uses
+ * can leave the device all the same. */
+static void full(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	struct filler filler = { .from = make(4, 4), .to = make(OUTSTANDING + 1, 4) };
+	adsmOnce *none = make(4, 4);
+	adsmObjectProps props = { .struct_size = sizeof(props) };
+	unsigned *moves, *stays;
+	pthread_t thread;
+
+	on(0);
+	moves = adsmAlloc(4);
+	on(1);
+	stays = adsmAlloc(4);
+	CHECK(moves && stays);
+	*moves = 0;
+	thread = start(fill, &filler);
+	while (filler.n < OUTSTANDING || !sleeps(filler.thread))
+		sched_yield();
+	CHECK_OK(adsmCall(kernel("relay"), one, one, adsmUse(stays, ADSM_ACCESS_IN), adsmPtr(none->address),
+			  adsmPtr(none->address), adsmVal(0), adsmPtr(moves)));
+	CHECK_OK(adsmObjectInfo(moves, &props));
+	CHECK_EQ(props.device, 1);
+	put(filler.from, 0, 1);
+	end(thread);
+	CHECK_OK(adsmSync());
+	CHECK_EQ(get(filler.to, OUTSTANDING), 2);
+	CHECK_OK(adsmFree(moves));
+	CHECK_OK(adsmFree(stays));
+	CHECK_OK(adsmOnceFree(none));
+	CHECK_OK(adsmOnceFree(filler.from));
+	CHECK_OK(adsmOnceFree(filler.to));
+}
+
 /* Threads of devices that wait use no processor; what they have used, the system says. */
 static void idle(void)
 {
@@ -562,8 +633,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
-		{ "arguments", arguments }, { "blocked", blocked }, { "given_late", given_late }, { "idle", idle },
-		{ "misuses", misuses }, { "lost", lost }, { "deadlock", deadlock },
+		{ "arguments", arguments }, { "blocked", blocked }, { "given_late", given_late }, { "full", full },
+		{ "idle", idle }, { "misuses", misuses }, { "lost", lost }, { "deadlock", deadlock },
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);

@@ -289,9 +289,17 @@ static bool coalesced_too_long(struct adsm_home *home, unsigned max)
 	return is;
 }
 
+/* A call that must have ended before one more may be outstanding, or 0. The caller has the call mutex. */
+static uint64_t find_oldest(struct adsm_home *home, unsigned max)
+{
+	const uint64_t first = adsm_ended_next(&home->ended);	/* it changes meanwhile */
+
+	return home->last_seq >= max && first <= home->last_seq - max + 1 ? first : 0;
+}
+
 /*
- * Only one call of a device at a time is in this function. This gives the order of calls. If the call must wait for a
- * conflict, nothing has changed.
+ * Only one call of a device at a time is in this function. This gives the order of calls. If the call must wait, for a
+ * conflict or because too many calls are outstanding, nothing has changed.
  */
 static int enter_call(struct call *call, bool *ret_waits)
 {
@@ -310,8 +318,10 @@ static int enter_call(struct call *call, bool *ret_waits)
 		error = adsm_coalesced_end(home);
 	if (!error && call->bound.kernel)
 		error = adsm_kernel_entry(call->bound.kernel, home, &((struct kernel_start *)call->start_arg)->entry);
-	if (!error && home->last_seq >= max)
-		error = adsm_wait_calls_to(home, home->last_seq - max + 1);
+	call->conflict.seq = error ? 0 : find_oldest(home, max);
+	*ret_waits = call->conflict.seq;
+	if (*ret_waits)
+		return 0;
 	if (!error)
 		error = adsm_wait_copies(home);
 	if (!error && call->lane && home->has_service)
