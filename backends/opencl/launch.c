@@ -177,14 +177,22 @@ static cl_int map(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 	return error;
 }
 
+/* An enqueueing that waits for a deferred operation, and for its turn. */
+struct in_turn {
+	struct launch *l;
+	cl_command_queue queue;
+	const struct adsm_cl_deferred *deferred;	/* NULL: none */
+	cl_event *ret_event;
+};
+
 /* @turn: an event to wait for; NULL: none. */
-static cl_int enqueue_after(struct launch *l, cl_command_queue queue, cl_event turn, cl_event *ret_event)
+static cl_int enqueue_in_turn(void *arg, cl_event turn)
 {
+	const struct in_turn *in_turn = arg;
+	const struct launch *l = in_turn->l;
 	size_t global[3], local[3];
-	struct adsm_cl_deferred *deferred;
 	cl_event waits[2];
 	cl_uint n = 0;
-	cl_int error;
 
 	for (int i = 0; i < 3; i++) {
 		local[i] = l->asked->block[i];
@@ -192,38 +200,26 @@ static cl_int enqueue_after(struct launch *l, cl_command_queue queue, cl_event t
 	}
 	if (turn)
 		waits[n++] = turn;
-	deferred = adsm_cl_deferred_use(l->device);
-	if (deferred)
-		waits[n++] = deferred->event;
-	if (adsm_driven_is_lost(&l->device->base))
-		error = CL_DEVICE_NOT_AVAILABLE;	/* a deferred operation failed */
-	else if (l->entry->kernel)
-		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, n,
-						       n ? waits : NULL, ret_event);
-	else
-		error = adsm_cl.clEnqueueMarkerWithWaitList(queue, n, n ? waits : NULL, ret_event);
-	adsm_cl_deferred_used(l->device, deferred, false);
-	return error;
-}
-
-/* An enqueueing that waits for its turn. */
-struct in_turn {
-	struct launch *l;
-	cl_command_queue queue;
-	cl_event *ret_event;
-};
-
-static cl_int enqueue_in_turn(void *arg, cl_event turn)
-{
-	const struct in_turn *in_turn = arg;
-
-	return enqueue_after(in_turn->l, in_turn->queue, turn, in_turn->ret_event);
+	if (in_turn->deferred)
+		waits[n++] = in_turn->deferred->event;
+	return l->entry->kernel ?
+		adsm_cl.clEnqueueNDRangeKernel(in_turn->queue, l->entry->kernel, 3, NULL, global, local, n,
+					       n ? waits : NULL, in_turn->ret_event) :
+		adsm_cl.clEnqueueMarkerWithWaitList(in_turn->queue, n, n ? waits : NULL, in_turn->ret_event);
 }
 
 static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 {
-	return l->once ? adsm_cl_once_in_turn(l->once, enqueue_in_turn, &(struct in_turn){ l, queue, ret_event }) :
-		enqueue_after(l, queue, NULL, ret_event);
+	/* Before the turn: the lock of turns is taken last, and the device may be lost in here. */
+	struct adsm_cl_deferred *deferred = adsm_cl_deferred_use(l->device);
+	struct in_turn in_turn = { l, queue, deferred, ret_event };
+	cl_int error = CL_DEVICE_NOT_AVAILABLE;		/* a deferred operation failed */
+
+	if (!adsm_driven_is_lost(&l->device->base))
+		error = l->once ? adsm_cl_once_in_turn(l->once, enqueue_in_turn, &in_turn) :
+			enqueue_in_turn(&in_turn, NULL);
+	adsm_cl_deferred_used(l->device, deferred, false);
+	return error;
 }
 
 static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_event)

@@ -154,6 +154,19 @@ ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, un
 	}
 }
 
+/* Unit @unit is one more than @total, which becomes that, too. */
+ADSM_KERNEL(add_to_total, ADSM_INOUT(int, total), ADSM_ONCE(int, units), ADSM_VAL(int, unit))
+{
+	ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(units, unit);
+
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*own = ++*total;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(units, unit);
+}
+
 /* It would set units, if it came to that. */
 ADSM_KERNEL(crash_after, ADSM_ONCE_IN(int, trigger), ADSM_VAL(int, unit), ADSM_ONCE(int, units))
 {

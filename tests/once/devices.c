@@ -320,6 +320,25 @@ static void blocked(void)
 	CHECK_OK(adsmOnceFree(to));
 }
 
+/* Calls have an object, too, which the program writes before each of them: the library may send it without waiting. */
+static void objects(void)
+{
+	const adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *once = make(8, 4);
+	int *total = adsmAlloc(PAGE);
+
+	CHECK(total);
+	for (int i = 0; i < 8; i++) {
+		*total = 100 * i;
+		CHECK_OK(adsmCall(kernel("add_to_total"), one, one, adsmPtr(total), adsmPtr(once->address), adsmVal(i)));
+		CHECK_EQ(get(once, (size_t)i), 100 * i + 1);
+		CHECK_OK(adsmSync());
+		CHECK_EQ(*total, 100 * i + 1);
+	}
+	CHECK_OK(adsmFree(total));
+	CHECK_OK(adsmOnceFree(once));
+}
+
 static void *await_unit(void *arg)
 {
 	struct test_unit *work = arg;
@@ -633,8 +652,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
-		{ "arguments", arguments }, { "blocked", blocked }, { "given_late", given_late }, { "full", full },
-		{ "idle", idle }, { "misuses", misuses }, { "lost", lost }, { "deadlock", deadlock },
+		{ "arguments", arguments }, { "objects", objects }, { "blocked", blocked }, { "given_late", given_late },
+		{ "full", full }, { "idle", idle }, { "misuses", misuses }, { "lost", lost }, { "deadlock", deadlock },
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);
