@@ -40,7 +40,7 @@ struct shown {
 };
 
 struct once_arg {
-	const struct adsm_cl_once_object *object;
+	struct adsm_cl_once_object *object;
 	struct units *units;
 	bool sets;
 	struct shown shown[WAITS];
@@ -53,6 +53,7 @@ struct adsm_cl_once_launch {
 	int error;			/* of a wait; 0: none */
 	cl_event turn;			/* it waits for this event; NULL: for none */
 	bool enqueued;
+	bool closed;			/* the device was closed: nothing looks at the launch any more */
 	size_t n, n_set;		/* objects; those whose arguments are set */
 	struct once_arg args[];
 };
@@ -147,6 +148,9 @@ static bool is_wrong(const struct once_arg *arg)
 
 static void look_at(struct adsm_cl_once_launch *once)
 {
+	/* The library no longer waits for the launch. The program may free its objects. */
+	if (adsm_driven_is_lost(&once->device->base))
+		end_blocks(once);
 	for (size_t i = 0; i < once->n; i++) {
 		if (is_wrong(&once->args[i]))
 			end_blocks(once);
@@ -262,6 +266,13 @@ static void destroy(struct adsm_cl_once_launch *once)
 	free(once);
 }
 
+/* The lock is held. */
+static void leave_objects(const struct adsm_cl_once_launch *once)
+{
+	for (size_t i = 0; i < once->n; i++)
+		adsm_cl_units_leave(once->args[i].object);
+}
+
 static int make_arg(struct adsm_cl_once_launch *once, const struct adsm_launch_arg *asked)
 {
 	struct once_arg *arg = &once->args[once->n];
@@ -276,6 +287,7 @@ static int make_arg(struct adsm_cl_once_launch *once, const struct adsm_launch_a
 	arg->units->size = arg->object->unit;
 	arg->units->count = arg->object->count;
 	arg->sets = asked->access != ADSM_ACCESS_IN;
+	arg->object->n_launches++;
 	once->n++;
 	return 0;
 }
@@ -344,6 +356,8 @@ int adsm_cl_once_begin(struct adsm_cl_device *device, const struct adsm_launch *
 		/* What runs on other devices than CPUs is not known: it may run on. */
 		atomic_store(&device->once.table->running[device->once.index],
 			     device->base.base.caps.once_polls ? 1 : UINT32_MAX / 2);
+	} else {
+		leave_objects(once);
 	}
 	adsm_unlock(&adsm_cl_units_lock);
 	adsm_os_signals_restore(&old);
@@ -391,6 +405,9 @@ static void unlink_launch(struct adsm_cl_once_launch *once)
 		more |= other->device == once->device;
 	if (!more)
 		atomic_store(&once->device->once.table->running[once->device->once.index], 0);
+	for (size_t i = 0; i < once->n; i++)
+		for (size_t w = 0; w < WAITS; w++)
+			hide(&once->args[i].shown[w]);
 }
 
 /* A block has used an object in an invalid way: this ends the device. */
@@ -412,19 +429,12 @@ static void lose(const struct adsm_cl_once_launch *once, const struct once_arg *
 	adsm_driven_lose(&once->device->base, ADSM_LOG_ERROR, text);
 }
 
-int adsm_cl_once_end(struct adsm_cl_once_launch *once, int status, bool started)
+/* The lock is held. Returns the launch's status. */
+static int end_launch(struct adsm_cl_once_launch *once, int status, bool started)
 {
-	cl_event turn;
-
-	if (!once)
-		return status;
-	adsm_lock(&adsm_cl_units_lock);
-	for (size_t i = 0; i < once->n; i++)
-		for (size_t w = 0; w < WAITS; w++)
-			hide(&once->args[i].shown[w]);
+	unlink_launch(once);
 	if (started)
 		wake_threads(once->device);
-	unlink_launch(once);
 	for (size_t i = 0; i < once->n && !status; i++)
 		if (is_wrong(&once->args[i])) {
 			lose(once, &once->args[i]);
@@ -438,6 +448,19 @@ int adsm_cl_once_end(struct adsm_cl_once_launch *once, int status, bool started)
 			adsm_once_fail(once->args[i].object->shared, once->device->once.index, status);
 	if (status && started)
 		adsm_once_wake_all(once->device->once.table);
+	return status;
+}
+
+int adsm_cl_once_end(struct adsm_cl_once_launch *once, int status, bool started)
+{
+	cl_event turn;
+
+	if (!once)
+		return status;
+	adsm_lock(&adsm_cl_units_lock);
+	if (!once->closed)
+		status = end_launch(once, status, started);
+	leave_objects(once);
 	turn = once->turn;
 	adsm_unlock(&adsm_cl_units_lock);
 	if (turn)
@@ -481,15 +504,23 @@ void adsm_cl_once_stop(struct adsm_cl_device *device)
 		begin_turn(turns[i]);
 }
 
-void adsm_cl_once_close(struct adsm_cl_device *device)
+void adsm_cl_once_close(struct adsm_cl_device *device, bool quiet)
 {
+	struct adsm_cl_once_launch *next;
 	bool joins;
 
 	adsm_lock(&adsm_cl_units_lock);
+	for (struct adsm_cl_once_launch *once = launches; once; once = next) {
+		next = once->next;
+		if (once->device != device)
+			continue;
+		unlink_launch(once);
+		once->closed = true;
+	}
 	joins = has_thread && !launches;
 	has_thread &= !joins;
 	adsm_unlock(&adsm_cl_units_lock);
 	if (joins)
 		adsm_os_thread_join(&thread);
-	adsm_cl_units_free(device);
+	adsm_cl_units_free(device, quiet);
 }

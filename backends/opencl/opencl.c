@@ -277,7 +277,7 @@ static void destroy(struct adsm_cl_device *device)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
 	quiet &= adsm_cl_behind_end(device);
 	quiet &= adsm_cl_deferred_end(device);
-	adsm_cl_once_close(device);
+	adsm_cl_once_close(device, quiet);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
 	/* Otherwise the driver may still write to it. */

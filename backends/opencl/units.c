@@ -142,6 +142,19 @@ static int once_add(struct adsm_device *base, const struct adsm_once_map *map)
 	return 0;
 }
 
+static void free_object(struct adsm_cl_once_object *object)
+{
+	adsm_os_unmap(object->data, object->size + object->shared_size);
+	free(object);
+}
+
+void adsm_cl_units_leave(struct adsm_cl_once_object *object)
+{
+	if (!--object->n_launches && object->removed)
+		free_object(object);
+}
+
+/* If the device is lost, the driver may still run kernels that have the object. */
 static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
 {
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
@@ -153,13 +166,16 @@ static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
 	object = adsm_cl_units_find(device, address);
 	for (at = &device->once.objects; object && *at != object; at = &(*at)->next)
 		;
-	if (object)
+	if (object) {
 		*at = object->next;
+		object->removed = true;
+	}
+	if (object && object->n_launches)
+		object = NULL;
 	adsm_unlock(&adsm_cl_units_lock);
 	adsm_os_signals_restore(&old);
 	if (object)
-		adsm_os_unmap(object->data, object->size + object->shared_size);
-	free(object);
+		free_object(object);
 }
 
 static bool once_has_thread(struct adsm_device *device, int id)
@@ -177,10 +193,10 @@ const struct adsm_once_ops adsm_cl_once_ops = {
 	.has_thread = once_has_thread,
 };
 
-void adsm_cl_units_free(struct adsm_cl_device *device)
+void adsm_cl_units_free(struct adsm_cl_device *device, bool quiet)
 {
 	while (device->once.objects)
 		once_remove(&device->base.base, device->once.objects->address, 0);
-	if (device->once.table)
+	if (device->once.table && quiet)
 		adsm_os_unmap(device->once.table, device->once.table_size);
 }

@@ -13,6 +13,8 @@ struct adsm_cl_once_object {
 	char *data;
 	struct adsm_once_shared *shared;
 	size_t shared_size;
+	unsigned n_launches;		/* that have not ended */
+	bool removed;			/* the last of them frees it */
 	struct adsm_cl_once_object *next;
 };
 
@@ -24,9 +26,12 @@ extern struct adsm_lock adsm_cl_units_lock;
 bool adsm_cl_once_may_work(struct adsm_cl_device *device);
 /* The object that contains an address; NULL: there is none. */
 struct adsm_cl_once_object *adsm_cl_units_find(const struct adsm_cl_device *device, uint64_t address);
+/* A launch that has the object has ended. The lock is held. */
+void adsm_cl_units_leave(struct adsm_cl_once_object *object);
 /* Kernels of the device cannot do @what. Returns -ENOTSUP with adsm_fail(). */
 int adsm_cl_units_refuse(const struct adsm_cl_device *device, const char *what);
-/* Free the objects and the table, after the queues were destroyed. */
-void adsm_cl_units_free(struct adsm_cl_device *device);
+/* Free the objects, and with @quiet the table, after the queues were destroyed. Without @quiet launches may still run:
+ * their objects stay until they have ended. */
+void adsm_cl_units_free(struct adsm_cl_device *device, bool quiet);
 
 extern const struct adsm_once_ops adsm_cl_once_ops;

@@ -5,6 +5,7 @@
 #include "random.h"
 #include "../sanitizers.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -523,6 +524,54 @@ static void misuses(void)
 	}
 }
 
+static bool has_thread(const char *name)
+{
+	DIR *folder = opendir("/proc/self/task");
+	struct dirent *entry;
+	bool has = false;
+
+	CHECK(folder);
+	while ((entry = readdir(folder))) {
+		char path[300], text[32] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "re");
+		has |= file && fgets(text, sizeof(text), file) && !strncmp(text, name, strlen(name));
+		if (file)
+			fclose(file);
+	}
+	closedir(folder);
+	return has;
+}
+
+/* OpenCL's driver loses the device (TEST_OPENCL) while blocks wait, and reports the end of their launches late: the
+ * objects are freed, and the library stops, before that. */
+static int killed(void)
+{
+	const adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *from = make(4, 4), *to = make(4, 4);
+	int *memory = adsmDeviceAlloc(PAGE), error = 0;
+
+	CHECK(memory);
+	for (int unit = 0; unit < 2; unit++)
+		CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(from->address), adsmVal(unit), adsmPtr(to->address),
+				  adsmVal(unit)));
+	until_waiting(1, NULL);
+	for (int i = 0; i < 1000 && !error; i++)
+		error = adsmCopyToDevice(memory, &i, sizeof(i));
+	CHECK_EQ(error, -ENODEV);
+	CHECK_OK(adsmDeviceFree(memory));
+	CHECK_OK(adsmOnceFree(from));
+	CHECK_OK(adsmOnceFree(to));
+	CHECK_OK(adsmModuleUnload(module));
+	CHECK_OK(adsmShutdown());
+	/* The thread that looks at launches has seen that there are none. */
+	while (has_thread("adsm-units"))
+		sched_yield();
+	return 0;
+}
+
 static void *expect_lost(void *arg)
 {
 	struct test_unit *work = arg;
@@ -665,6 +714,8 @@ int main(int argc, char **argv)
 	CHECK(module);
 	if (argc > 1 && !strcmp(argv[1], "refused"))
 		refused();
+	if (argc > 1 && !strcmp(argv[1], "killed"))
+		return killed();
 	test_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 	CHECK_OK(adsmModuleUnload(module));
 	CHECK_OK(adsmShutdown());
