@@ -12,8 +12,8 @@
 
 #if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 
-/* struct adsm_cl_units of the library (backends/opencl/once.h) has the same members. */
-#define ADSM_UNITS_WAITS_ 64
+/* struct units of the library (backends/opencl/once.c) has the same members. */
+#define ADSM_UNITS_WAITS_ 256
 struct adsm_units_wait_ {
 	volatile uint state;			/* 0: free; 1: taken; 2: complete: a block waits */
 	uint room;				/* 1: until the unit is not set */

@@ -11,7 +11,7 @@
 #include "units.h"
 
 #define PERIOD_NS 100000		/* between two looks at running launches */
-#define WAITS 64			/* blocks of a launch whose waits for one object are shown */
+#define WAITS 256			/* blocks of a launch whose waits for one object are shown */
 
 /* The record of one object in one launch, in memory that the kernel uses: struct adsm_units_ of adsm_kernel_units.h. */
 struct units_wait {

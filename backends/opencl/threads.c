@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define MAX 256
+#define MAX 1024			/* the driver has one for each processor */
 
 /* Only one thread at a time starts a driver or opens a device. */
 static int before[MAX];
