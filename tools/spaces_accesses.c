@@ -382,15 +382,10 @@ static void check_casts(LLVMValueRef at)
 
 static void check_variables(LLVMValueRef at)
 {
-	static const char body[] = "adsm_body_";	/* before a kernel's name */
 	LLVMValueRef variable = variable_escapes(at);
-	const char *name = variable ? name_of(variable) : "";
 
-	name += starts(name, body) ? strlen(body) : 0;
 	if (variable)
-		refuse(at, "the address of '%s' is used: static variables that kernels change are in device memory, "
-		       "and code can only access them by their names; keep the data in an object, and declare pointers "
-		       "to it ADSM_SPACE_GLOBAL", name);
+		refuse(at, "the address of '%s' is used: " SPACES_NO_POINTERS, variable_name(variable));
 }
 
 static void transform(LLVMValueRef at)
@@ -565,6 +560,7 @@ bool replace_accesses(LLVMModuleRef its_module, const char *calls_path, const ch
 			note_lines(lines, function);
 			do_function(function, calls);
 		}
+	n_errors += variables_check(module);
 	if (n_errors)
 		return false;
 	place_globals();

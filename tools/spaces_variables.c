@@ -141,6 +141,32 @@ LLVMValueRef variable_escapes(LLVMValueRef at)
 	return NULL;
 }
 
+const char *variable_name(LLVMValueRef variable)
+{
+	static const char body[] = "adsm_body_";	/* before a kernel's name */
+	size_t size;
+	const char *name = LLVMGetValueName2(variable, &size);
+
+	return name + (starts(variable, body) ? strlen(body) : 0);
+}
+
+unsigned variables_check(LLVMModuleRef module)
+{
+	unsigned n = 0;
+
+	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global; global = LLVMGetNextGlobal(global)) {
+		LLVMValueRef value = starts(global, "llvm.") || is_reserved(global) ? NULL : LLVMGetInitializer(global);
+		LLVMValueRef variable = value ? variable_in(value, DEPTH) : NULL;
+
+		if (!variable)
+			continue;
+		fprintf(stderr, "adsmcc: the address of '%s' is in the initial value of '%s': " SPACES_NO_POINTERS
+			"\n", variable_name(variable), variable_name(global));
+		n++;
+	}
+	return n;
+}
+
 void place_variable(LLVMModuleRef module, LLVMValueRef variable)
 {
 	char name[256];

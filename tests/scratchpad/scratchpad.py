@@ -182,6 +182,11 @@ def compiled():
             done = compile_it(body, *os.environ["TEST_ADSMCC"].split())
             assert done.returncode and not os.path.exists(module), (name, done)
             says(done.stderr, rf"wrong\.c:6: error: .*{sentence}")
+        done = compile_it("static int n[9]; static int *p = n; *p++ = (int)*a; *a = (float)n[ADSM_BLOCK_X];",
+                          *os.environ["TEST_ADSMCC"].split())
+        assert done.returncode and not os.path.exists(module), done
+        says(done.stderr, r"adsmcc: the address of 'wrong\.n' is in the initial value of 'wrong\.p': .* declare "
+             "pointers to it ADSM_SPACE_GLOBAL")
         done = compile_it(BUILT_IN, *os.environ["TEST_ADSMCC"].split())
         assert done.returncode == 0 and not done.stderr, done
         done = compile_it("*a = *b;", "--clang", "no-such-clang")
