@@ -105,6 +105,19 @@ def mixed():
     assert one["code_loads"] == 403 and one["code_returns"] == 200 and two["code_loads"] == 805, (one, two)
 
 
+def variables():
+    """Of a variable that kernels change there is one, for all partitions, cores and calls; and a new one when the
+    module is loaded anew. The two functions of `keep` evict each other."""
+    always = {"ADSM_SCRATCHPAD_PARTITIONS": "always", "ADSM_SCRATCHPAD_BUFFERS": "1"}
+    for cores in ("1", "5"):
+        kernels = counters("variables", "again", "variables", ADSM_SCRATCHPAD_CORES=cores, **always)
+        assert kernels["keep"]["code_loads"] >= 2 * 3 * 20, kernels["keep"]
+        assert kernels["tally"]["code_loads"] > 0, kernels["tally"]
+    # In one piece they are the same.
+    kernels = counters("variables", ADSM_SCRATCHPAD_CORES="5", ADSM_SCRATCHPAD_CODE="64K")
+    assert not kernels["keep"]["code_loads"], kernels["keep"]
+
+
 def report(*steps, **options):
     """All that it says, by kernel."""
     with tempfile.TemporaryDirectory() as folder:
@@ -222,4 +235,4 @@ def refused():
          r"resident")
 
 
-{"traces": traces, "mixed": mixed, "advised": advised, "lost": lost, "refused": refused}[CASE]()
+{"traces": traces, "mixed": mixed, "variables": variables, "advised": advised, "lost": lost, "refused": refused}[CASE]()

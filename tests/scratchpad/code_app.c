@@ -126,6 +126,34 @@ static void run_mixed(void)
 	adsmFree(blocks);
 }
 
+/* Variables keep their values from call to call, until the module is unloaded. */
+static void run_variables(void)
+{
+	enum { N = 10, BLOCKS = 40, CALLS = 3 };
+	const adsmDim grid = { BLOCKS, 1, 1 };
+	long *kept = adsmAlloc(2 * N * sizeof(*kept)), *blocks = adsmAlloc(BLOCKS * sizeof(*blocks));
+	long *now = adsmAlloc(2 * sizeof(*now)), total = 3, last = 1;
+
+	for (int call = 0; call < CALLS; call++) {
+		CHECK_OK(adsmCall(adsmKernelGet(module, "keep"), one, one, adsmOut(kept), adsmVal((long)N)));
+		CHECK_OK(adsmCall(adsmKernelGet(module, "tally"), grid, one, adsmOut(blocks)));
+		CHECK_OK(adsmCall(adsmKernelGet(module, "recall"), one, one, adsmOut(now)));
+		CHECK_OK(adsmSync());
+		for (long i = 0; i < N; i++) {
+			CHECK_AT(kept[2 * i], i, total += i);
+			CHECK_AT(kept[2 * i + 1], i, total = total * (i % 5) + last);
+			last = i % 5;
+		}
+		CHECK_EQ(now[0], total);
+		CHECK_EQ(now[1], 2 * BLOCKS * (call + 1));
+		for (long i = 0; i < BLOCKS; i++)
+			CHECK_AT(blocks[i], i, 5 * i);
+	}
+	adsmFree(kept);
+	adsmFree(blocks);
+	adsmFree(now);
+}
+
 static void run_depth(long n)
 {
 	adsmKernel *kernel = adsmKernelGet(module, "depth");
@@ -164,6 +192,8 @@ static void step(const char *name)
 		run_traces();
 	else if (!strcmp(name, "mixed"))
 		run_mixed();
+	else if (!strcmp(name, "variables"))
+		run_variables();
 	else if (!strcmp(name, "shallow"))
 		run_depth(200);
 	else if (!strcmp(name, "deep"))
