@@ -384,10 +384,10 @@ static int copy_overlapping(struct adsm_cl_queue *queue, const struct adsm_drive
 	return ret;
 }
 
-static bool overlaps(const struct adsm_driven_operation *o)
+static bool overlaps(const struct adsm_cl_device *device, const struct adsm_driven_operation *o)
 {
 	/* Unified memory is copied by memmove(). */
-	return adsm_driven_overlaps(o) && !o->dst->device->caps.unified;
+	return adsm_driven_overlaps(o) && !device->base.base.caps.unified;
 }
 
 /* Signals are blocked. */
@@ -407,7 +407,7 @@ static int run_synchronous(struct adsm_cl_queue *queue, const struct adsm_driven
 		if (ret <= 0)
 			return ret;
 	}
-	ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
+	ret = overlaps(queue->device, o) ? copy_overlapping(queue, o) : run_now(queue, o);
 	if (!ret && dst)
 		atomic_store(&dst->used, true);
 	return ret;
@@ -434,7 +434,7 @@ int adsm_cl_run(struct adsm_device *base, const struct adsm_driven_operation *o,
 	adsm_os_signals_restore(&old);
 	if (!ret_event)
 		return ret;
-	if (overlaps(o))
+	if (overlaps(device, o))
 		return -ENOTSUP;
 	ret = adsm_cl_queue_begin(queue, &old);
 	if (ret)

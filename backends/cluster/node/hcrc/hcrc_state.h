@@ -2,6 +2,8 @@
 /* node/hcrc/hcrc_state.h - what a node, and the manager, know of pages, locks and workers: for hcrc_*.c, and tests. */
 #pragma once
 
+#include <assert.h>
+
 #include "hcrc_types.h"
 
 /* All state is 0 when a task begins. So a number that may be missing is stored as number + 1, and 0 means none. */
@@ -179,6 +181,7 @@ static inline uint8_t *adsm_hcrc_part_bytes(const struct adsm_hcrc *hcrc, uint32
 
 static inline uint64_t adsm_hcrc_bit(uint32_t i)
 {
+	assert(i < 64);
 	return UINT64_C(1) << i;
 }
 
