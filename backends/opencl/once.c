@@ -197,8 +197,10 @@ static bool look(void)
 		look_at(once);
 		look_at_device(once->device);
 	}
-	if (launches)
+	if (launches) {
 		wake_threads(launches->device);
+		atomic_fetch_add(&launches->device->once.table->looks, 1);
+	}
 	tell = lost;
 	lost = false;
 	return tell;

@@ -62,6 +62,7 @@ struct adsm_once_table {
 	_Atomic uint32_t n_listeners;	/* threads that wait for many units: each wake of a bucket wakes them */
 	_Atomic uint32_t doorbell;	/* their futex */
 	_Atomic uint64_t waits, wait_ns;	/* of waits that have ended */
+	_Atomic uint32_t looks;		/* a thread has looked at all blocks that poll, and has woken other threads */
 };
 
 /* Of one object; the flags of its units follow. */

@@ -132,6 +132,18 @@ static size_t waiting_blocks(void)
 	return n;
 }
 
+/*
+ * Blocks that poll wake no thread, and do not record that their wait is over. A helper thread does that. Has it looked
+ * at all of them since the count was @looks? The look at that time may have begun earlier.
+ */
+static bool have_been_looked_at(uint32_t looks)
+{
+	for (int i = 0; i < adsm_n_homes; i++)
+		if (adsm_homes[i].device->caps.once_polls && waiting_blocks())
+			return atomic_load(&adsm_once_table->looks) - looks >= 2;
+	return true;
+}
+
 static bool waits_for_unit(int id)
 {
 	for (size_t i = 0; i < n_notes[0]; i++)
@@ -316,6 +328,8 @@ static bool is_busy(void)
 static void look_on(void *arg)
 {
 	uint64_t pause = FIRST_NS, turns[2];
+	uint32_t looks;
+	bool looked;
 
 	while (!atomic_load(&stopping)) {
 		take_notes();
@@ -327,9 +341,11 @@ static void look_on(void *arg)
 		} else if (is_deadlock(&turns[0])) {
 			/* Look twice: a thread that was just woken may not have run yet. The notes are taken last: if
 			 * the units are still not set, no thread was woken meanwhile. */
+			looks = atomic_load(&adsm_once_table->looks);
 			adsm_os_wait(&stopping, 0, FIRST_NS, false);
+			looked = have_been_looked_at(looks);
 			take_notes();
-			if (is_as_before() && is_deadlock(&turns[1]) && turns[0] == turns[1]) {
+			if (looked && is_as_before() && is_deadlock(&turns[1]) && turns[0] == turns[1]) {
 				take_notes();
 				if (is_as_before())
 					end_waits();

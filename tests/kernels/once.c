@@ -167,6 +167,21 @@ ADSM_KERNEL(add_to_total, ADSM_INOUT(int, total), ADSM_ONCE(int, units), ADSM_VA
 	ADSM_SET(units, unit);
 }
 
+/* It empties unit 0 of @from, and computes until the bytes behind that unit are not 0. Then it sets unit 0 of @to. */
+ADSM_KERNEL(linger, ADSM_ONCE(int, from), ADSM_ONCE(int, to))
+{
+	const volatile ADSM_SPACE_GLOBAL int *in = ADSM_GET(from, 0);
+	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(to, 0);
+
+	ADSM_EMPTY(from, 0);
+	ADSM_THREADS {
+		while (!ADSM_THREAD && !in[UNIT])
+			*out = 7;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(to, 0);
+}
+
 /* It would set units, if it came to that. */
 ADSM_KERNEL(crash_after, ADSM_ONCE_IN(int, trigger), ADSM_VAL(int, unit), ADSM_ONCE(int, units))
 {

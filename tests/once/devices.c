@@ -7,6 +7,9 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define UNIT 256
@@ -331,7 +334,8 @@ static void objects(void)
 	CHECK(total);
 	for (int i = 0; i < 8; i++) {
 		*total = 100 * i;
-		CHECK_OK(adsmCall(kernel("add_to_total"), one, one, adsmPtr(total), adsmPtr(once->address), adsmVal(i)));
+		CHECK_OK(adsmCall(kernel("add_to_total"), one, one, adsmPtr(total), adsmPtr(once->address),
+				  adsmVal(i)));
 		CHECK_EQ(get(once, (size_t)i), 100 * i + 1);
 		CHECK_OK(adsmSync());
 		CHECK_EQ(*total, 100 * i + 1);
@@ -524,11 +528,12 @@ static void misuses(void)
 	}
 }
 
-static bool has_thread(const char *name)
+/* The number of a thread of this process with that name; 0: there is none. */
+static int find_thread(const char *name)
 {
 	DIR *folder = opendir("/proc/self/task");
 	struct dirent *entry;
-	bool has = false;
+	int found = 0;
 
 	CHECK(folder);
 	while ((entry = readdir(folder))) {
@@ -537,12 +542,13 @@ static bool has_thread(const char *name)
 
 		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
 		file = fopen(path, "re");
-		has |= file && fgets(text, sizeof(text), file) && !strncmp(text, name, strlen(name));
+		if (file && fgets(text, sizeof(text), file) && !strncmp(text, name, strlen(name)))
+			found = atoi(entry->d_name);
 		if (file)
 			fclose(file);
 	}
 	closedir(folder);
-	return has;
+	return found;
 }
 
 /* OpenCL's driver loses the device (TEST_OPENCL) while blocks wait, and reports the end of their launches late: the
@@ -555,8 +561,8 @@ static int killed(void)
 
 	CHECK(memory);
 	for (int unit = 0; unit < 2; unit++)
-		CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(from->address), adsmVal(unit), adsmPtr(to->address),
-				  adsmVal(unit)));
+		CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(from->address), adsmVal(unit),
+				  adsmPtr(to->address), adsmVal(unit)));
 	until_waiting(1, NULL);
 	for (int i = 0; i < 1000 && !error; i++)
 		error = adsmCopyToDevice(memory, &i, sizeof(i));
@@ -567,7 +573,7 @@ static int killed(void)
 	CHECK_OK(adsmModuleUnload(module));
 	CHECK_OK(adsmShutdown());
 	/* The thread that looks at launches has seen that there are none. */
-	while (has_thread("adsm-units"))
+	while (find_thread("adsm-units"))
 		sched_yield();
 	return 0;
 }
@@ -651,6 +657,84 @@ static void *expect_deadlock(void *arg)
 }
 
 /* A kernel waits for what a later call of its device would set: that call runs, once the first has ended in vain. */
+/* How often a thread of the parent has slept. */
+static unsigned long sleeps_of(int thread)
+{
+	char path[64], line[128];
+	unsigned long n = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", getppid(), thread);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "voluntary_ctxt_switches: %lu", &n) != 1)
+		;
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* In a process of its own: stop one thread of the parent until another one has slept some times. Then change the next
+ * words there. Writes one character: whether the thread is stopped. */
+static void hold_thread(int thread, int until, int answers, volatile int *next)
+{
+	/* It ends with the parent. */
+	const bool stopped = !prctl(PR_SET_PDEATHSIG, SIGKILL) && !ptrace(PTRACE_SEIZE, thread, NULL, NULL) &&
+		!ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) && waitpid(thread, NULL, __WALL) == thread;
+	const unsigned long before = sleeps_of(until);
+
+	if (write(answers, stopped ? "y" : "n", 1) == 1 && stopped) {
+		while (sleeps_of(until) < before + 20)
+			usleep(10000);
+		ptrace(PTRACE_POKEDATA, thread, (void *)(uintptr_t)next, (void *)1);
+	}
+	_exit(0);
+}
+
+/*
+ * The thread that looks at kernels that poll is not given the processor for a while. Meanwhile it still shows that a
+ * block waits for a unit, although the block has got and emptied this unit, and computes. That is no deadlock.
+ */
+static int starved(void)
+{
+	adsmOnce *from = make(2, UNIT * sizeof(int)), *to = make(1, 4);
+	struct test_unit work = { to, 0 };
+	int answers[2], units, judge;
+	volatile int *next = adsmOnceFresh(from, 1);
+	pthread_t thread;
+	char answer;
+	pid_t child;
+
+	CHECK(next && !pipe(answers));
+	*next = 0;
+	on(0);
+	CHECK_OK(adsmCall(kernel("linger"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(from->address),
+			  adsmPtr(to->address)));
+	thread = start(await_unit, &work);
+	until_waiting(2, NULL);
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	units = find_thread("adsm-units");
+	judge = find_thread("adsm-deadlock");
+	CHECK(units && judge);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child)
+		hold_thread(units, judge, answers[1], next);
+	CHECK_EQ(read(answers[0], &answer, 1), 1);
+	memset(adsmOnceFresh(from, 0), 0, UNIT * sizeof(int));
+	CHECK_OK(adsmOnceSet(from, 0));
+	if (answer != 'y')
+		*next = 1;
+	CHECK_EQ((uintptr_t)end(thread), 7);
+	CHECK_OK(adsmSync());
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	CHECK_OK(adsmOnceFree(from));
+	CHECK_OK(adsmOnceFree(to));
+	if (answer == 'y')
+		return 0;
+	fprintf(stderr, "a process may not stop a thread of its parent here\n");
+	return 77;
+}
+
 static void deadlock(void)
 {
 	adsmDim one = adsmDim3(1, 1, 1);
@@ -716,6 +800,8 @@ int main(int argc, char **argv)
 		refused();
 	if (argc > 1 && !strcmp(argv[1], "killed"))
 		return killed();
+	if (argc > 1 && !strcmp(argv[1], "starved"))
+		return starved();
 	test_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 	CHECK_OK(adsmModuleUnload(module));
 	CHECK_OK(adsmShutdown());
