@@ -298,6 +298,15 @@ static uint64_t find_oldest(struct adsm_home *home, unsigned max)
 }
 
 /*
+ * adsmSync() asks the backend itself, and the watcher sleeps until a thread waits that may not ask the backend. The
+ * watcher is woken at once for the program's own commands, and if more than time depends on it, to note their end early.
+ */
+static bool watched_from_start(const struct call *call)
+{
+	return !call->bound.kernel || adsm_core_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u);
+}
+
+/*
  * Only one call of a device at a time is in this function. This gives the order of calls. If the call must wait, for a
  * conflict or because too many calls are outstanding, nothing has changed.
  */
@@ -352,13 +361,7 @@ static int enter_call(struct call *call, bool *ret_waits)
 	else
 		adsm_release_undo(home);
 	adsm_release_end(home);
-	/*
-	 * adsmSync() asks the backend itself, and the watcher sleeps until a thread waits that may not ask the backend.
-	 * The watcher is woken now for the program's own commands, and if more than time depends on it, to note their
-	 * end early.
-	 */
-	if (!error && home->has_service && !coalesces &&
-	    (!call->bound.kernel || adsm_core_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
+	if (!error && home->has_service && !coalesces && watched_from_start(call))
 		adsm_os_poke(&home->watchers[call->lane].word);
 	adsm_home_unlock(home, &old);
 	return error;
