@@ -35,7 +35,8 @@
  *   others      the function's own errors
  *
  * Errors of ADSM_PRINT:
- *   -EINVAL     a conversion is not supported, or does not fit its argument
+ *   -EINVAL     a conversion is not supported; an argument is missing or has another type; or a width or precision is
+ *               above 4095
  *   -E2BIG      the format with its strings, or the text, is larger than 64 KiB
  *
  * If a kernel passes an invalid counter or chunk to ADSM_NEXT, the result is the largest long, and the call fails with
