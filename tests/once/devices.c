@@ -735,6 +735,25 @@ static int starved(void)
 	return 77;
 }
 
+/* More blocks wait than most processors have cores (POCL_MAX_PTHREAD_COUNT sets the threads of the driver). */
+static void crowd(void)
+{
+	enum { BLOCKS = 100 };
+	adsmOnce *input = make(BLOCKS, UNIT * sizeof(int)), *partial = make(BLOCKS, UNIT * sizeof(int));
+	adsmOnce *sums = make(BLOCKS, 4);
+
+	on(0);
+	/* ThreadSanitizer's own thread is one of the program's, which may do anything. */
+	if (!WITH_TSAN) {
+		CHECK_OK(adsmCall(kernel("scan_units"), adsmDim3(BLOCKS, 1, 1), adsmDim3(1, 1, 1),
+				  adsmPtr(input->address), adsmPtr(partial->address), adsmPtr(sums->address)));
+		CHECK_EQ(adsmSync(), -EDEADLK);
+	}
+	CHECK_OK(adsmOnceFree(input));
+	CHECK_OK(adsmOnceFree(partial));
+	CHECK_OK(adsmOnceFree(sums));
+}
+
 static void deadlock(void)
 {
 	adsmDim one = adsmDim3(1, 1, 1);
@@ -785,8 +804,9 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
-		{ "arguments", arguments }, { "objects", objects }, { "blocked", blocked }, { "given_late", given_late },
-		{ "full", full }, { "idle", idle }, { "misuses", misuses }, { "lost", lost }, { "deadlock", deadlock },
+		{ "arguments", arguments }, { "objects", objects }, { "blocked", blocked },
+		{ "given_late", given_late }, { "full", full }, { "idle", idle }, { "misuses", misuses },
+		{ "lost", lost }, { "deadlock", deadlock }, { "crowd", crowd },
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);
