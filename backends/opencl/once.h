@@ -35,6 +35,6 @@ cl_int adsm_cl_once_in_turn(struct adsm_cl_once_launch *once, cl_int (*enqueue)(
 int adsm_cl_once_end(struct adsm_cl_once_launch *once, int status, bool started);
 /* The device closes: blocks that wait return. */
 void adsm_cl_once_stop(struct adsm_cl_device *device);
-/* Free the objects and the table, after the queues were destroyed. Without @quiet some launches of a lost device have not
- * ended, as far as the driver has reported: they keep what they use. */
+/* Free the objects and the table, after the queues were destroyed. Without @quiet the driver has not reported the end
+ * of some launches of a lost device: they keep what they use. */
 void adsm_cl_once_close(struct adsm_cl_device *device, bool quiet);

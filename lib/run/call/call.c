@@ -299,7 +299,8 @@ static uint64_t find_oldest(struct adsm_home *home, unsigned max)
 
 /*
  * adsmSync() asks the backend itself, and the watcher sleeps until a thread waits that may not ask the backend. The
- * watcher is woken at once for the program's own commands, and if more than time depends on it, to note their end early.
+ * watcher is woken at once for the program's own commands, and if more than time depends on it, to note their end
+ * early.
  */
 static bool watched_from_start(const struct call *call)
 {
