@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * code_kernels.c - kernels with more code than a core is given room for: what calls between partitions must not touch,
- * and what only kernels have: device memory, tables, variables, libm.
+ * and what only kernels have: device memory, tables, libm.
  */
 #include <adsm_kernel.h>
 
@@ -126,60 +126,5 @@ ADSM_KERNEL(depth, ADSM_INOUT(long, value))
 		const long nothing = thrice(none);
 
 		*value = even(*value) + nothing;
-	}
-}
-
-/* ---- variables of the module: each is one, of the device, whichever partition or core uses it */
-
-ADSM_PER_NODE static long total = 3;
-ADSM_PER_NODE static int counted;
-
-ADSM_PARTITION(2) long add_to_total(long x)
-{
-	LARGE(x)
-	total += x;
-	return total;
-}
-
-ADSM_PARTITION(3) long multiply_total(long x)
-{
-	static ADSM_PER_NODE long last = 1;
-
-	LARGE(x)
-	total = total * x + last;
-	last = x;
-	return total;
-}
-
-ADSM_PARTITION(4) void count(void)
-{
-	ADSM_ATOMIC_ADD(&counted, 1);
-}
-
-/* By one block: each call of a function evicts the other's partition, if there is one sub-buffer. */
-ADSM_KERNEL(keep, ADSM_OUT(long, out), ADSM_VAL(long, n))
-{
-	ADSM_THREADS {
-		for (long i = 0; i < n; i++) {
-			out[2 * i] = add_to_total(i);
-			out[2 * i + 1] = multiply_total(i % 5);
-		}
-	}
-}
-
-ADSM_KERNEL(tally, ADSM_OUT(long, out))
-{
-	ADSM_THREADS {
-		count();
-		out[ADSM_BLOCK_X] = twice(ADSM_BLOCK_X) + thrice(ADSM_BLOCK_X);
-		count();
-	}
-}
-
-ADSM_KERNEL(recall, ADSM_OUT(long, out))
-{
-	ADSM_THREADS {
-		out[0] = total;
-		out[1] = counted;
 	}
 }
