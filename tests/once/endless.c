@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* endless.c - units that are emptied and written again: many generations of data pass through objects of few units. */
 #include "once.h"
+#include "../sanitizers.h"
 
 #include <unistd.h>
 
@@ -203,8 +204,11 @@ static void errors(void)
 	CHECK(!adsmOnceRoom(once, 2) && errno == EINVAL);
 	CHECK_OK(adsmOnceSet(once, 0));
 	CHECK(!adsmOnceFresh(once, 0) && errno == EEXIST);
-	CHECK(!adsmOnceRoom(once, 0) && errno == EDEADLK);
-	CHECK(strstr(adsmLastError(), "unit 0 ") && strstr(adsmLastError(), "will not be emptied"));
+	/* ThreadSanitizer has a thread, which might empty units for all that can be known. */
+	if (!WITH_TSAN) {
+		CHECK(!adsmOnceRoom(once, 0) && errno == EDEADLK);
+		CHECK(strstr(adsmLastError(), "unit 0 ") && strstr(adsmLastError(), "will not be emptied"));
+	}
 	CHECK_OK(adsmOnceEmpty(once, 0));
 	CHECK(adsmOnceRoom(once, 0));
 	CHECK_OK(adsmOnceFree(once));
