@@ -24,7 +24,7 @@ static LLVMModuleRef module;
 static LLVMBuilderRef builder;
 static LLVMTargetDataRef layout;
 static LLVMTypeRef word;		/* of 64 bits */
-static int n_errors;
+static unsigned n_errors;
 
 /* ---- messages */
 
