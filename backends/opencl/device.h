@@ -85,6 +85,7 @@ struct adsm_cl_device {
 	bool memory_kind_fixed;		/* memory was allocated: the kind does not change any more */
 	struct adsm_cl_memory *memories;
 	struct adsm_cl_memory *kept;	/* freed, for the next objects of their size */
+	struct adsm_cl_memory *left;	/* freed after the device was lost: kernels may still use it */
 	size_t kept_size, keep;		/* bytes; keep: the maximum */
 	_Atomic uint64_t memories_changed;	/* counts changes of the list memories */
 

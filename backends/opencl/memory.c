@@ -56,20 +56,51 @@ static bool keep(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 	return kept;
 }
 
+static void release_list(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	struct adsm_cl_memory *next;
+
+	for (; memory; memory = next) {
+		next = memory->next;
+		device->memory_kind->free(device, memory);
+		free(memory);
+	}
+}
+
 void adsm_cl_release_kept(struct adsm_cl_device *device)
 {
-	struct adsm_cl_memory *memory, *next;
+	struct adsm_cl_memory *memory;
 
 	adsm_lock(&device->memories_lock);
 	memory = device->kept;
 	device->kept = NULL;
 	device->kept_size = 0;
 	adsm_unlock(&device->memories_lock);
-	for (; memory; memory = next) {
-		next = memory->next;
-		device->memory_kind->free(device, memory);
-		free(memory);
+	release_list(device, memory);
+}
+
+/*
+ * Free memory that calls no longer use, as far as the library knows. Kernels of a lost device may still run. The driver
+ * keeps buffers for them. It does not keep memory that kernels have by its address, so this memory stays until the
+ * device closes.
+ */
+static void release(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	memory->next = NULL;
+	if (!adsm_driven_is_lost(&device->base) || !memory->base.address || device->base.base.caps.unified) {
+		release_list(device, memory);
+		return;
 	}
+	adsm_lock(&device->memories_lock);
+	memory->next = device->left;
+	device->left = memory;
+	adsm_unlock(&device->memories_lock);
+}
+
+void adsm_cl_release_left(struct adsm_cl_device *device)
+{
+	release_list(device, device->left);
+	device->left = NULL;
 }
 
 static void link_memory(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
@@ -172,10 +203,8 @@ void adsm_cl_free(struct adsm_memory *base)
 	adsm_cl_settle_deferred(device);
 	adsm_cl_behind_settle(device, memory);
 	unlink_memory(device, memory);
-	if (!keep(device, memory)) {
-		device->memory_kind->free(device, memory);
-		free(memory);
-	}
+	if (!keep(device, memory))
+		release(device, memory);
 }
 
 int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)

@@ -278,6 +278,8 @@ static void destroy(struct adsm_cl_device *device)
 	quiet &= adsm_cl_behind_end(device);
 	quiet &= adsm_cl_deferred_end(device);
 	adsm_cl_once_close(device, quiet);
+	if (quiet)
+		adsm_cl_release_left(device);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
 	/* Otherwise the driver may still write to it. */

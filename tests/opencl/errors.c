@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <adsm_queue.h>
+
 #include "../sanitizers.h"
 #include "raw.h"
 
@@ -580,6 +582,33 @@ static void lost_in_wrapper(void)
 		in_process(lose_in_wrapper, nth);
 }
 
+/* The device is lost because of one kernel. Another one still runs when the program frees its object. */
+static void lost_while_running(void)
+{
+	const size_t size = (size_t)4 << 20;
+	unsigned *p, *q;
+	adsmQueue *other;
+	adsmEvent failed;
+
+	need_device();
+	use_shim("usm,event=clEnqueueNDRangeKernel:-2:2");
+	CHECK_OK(adsmInit());
+	p = alloc(size);
+	q = words(GROUP, 0);
+	other = adsmQueueCreate();
+	CHECK(kernel("late_increment") && kernel("increment") && other);
+	CALL("late_increment", 1, adsmVal(5 * SPIN), adsmPtr(p), adsmVal((unsigned)(size / sizeof(*p))));
+	CHECK_OK(adsmQueueSet(other));
+	CALL("increment", GROUP, adsmPtr(q), adsmVal(GROUP));
+	CHECK_OK(adsmCallEvent(&failed));
+	CHECK_ERROR(adsmEventWait(failed), ENODEV);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmFree(q));
+	CHECK_OK(adsmQueueDestroy(other));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 /* A fill that is not waited for fails: the next access gets an error, because the device is lost, and no old bytes. */
 static void deferred_failed(void)
 {
@@ -628,6 +657,7 @@ static const struct conform_case cases[] = {
 	CASE("deferred-failed", deferred_failed),
 	CASE("lost-in-driver", lost_in_driver),
 	CASE("lost-in-wrapper", lost_in_wrapper),
+	CASE("lost-while-running", lost_while_running),
 };
 
 CONFORM_MAIN(cases)
