@@ -15,6 +15,7 @@ struct wrap_device {
 	struct adsm_device base;
 	struct adsm_device *inner;
 	_Atomic uint64_t last_complete[ADSM_N_QUEUES];	/* the last event that was reported as complete */
+	_Atomic uint64_t last_launch;	/* on ADSM_QUEUE_COMPUTE */
 };
 
 struct wrap_memory {
@@ -138,9 +139,16 @@ static int wrap_alloc(struct adsm_device *device, size_t size, uint64_t wanted,
 
 static void wrap_free(struct adsm_memory *memory)
 {
+	struct wrap_device *device = memory ? (struct wrap_device *)memory->device : NULL;
+	int status;
+
 	if (!memory)
 		return;
 	trace("free(%zu at %lx)", memory->size, (unsigned long)memory->address);
+	/* A device that is lost by the plan still runs kernels. The backend inside expects that they have ended. */
+	if (adsm_wrap_is_lost() && atomic_load(&device->last_launch))
+		inner->event_wait(device->inner, (struct adsm_device_event){ .queue = ADSM_QUEUE_COMPUTE,
+				  .seq = atomic_load(&device->last_launch) }, &status);
 	inner->free(inner_memory_of(memory));
 	free(memory);
 }
@@ -335,6 +343,8 @@ static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launc
 	}
 	if (!ret)
 		ret = launch_inside(entry, launch, args, ret_event);
+	if (!ret && ret_event)
+		atomic_store(&((struct wrap_device *)entry->code->device)->last_launch, ret_event->seq);
 	if (args != few)
 		free(args);
 	trace("launch(%s, grid %u %u %u, block %u %u %u, blocks %lu + %lu, %zu arguments) = %d", launch->name,
