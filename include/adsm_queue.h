@@ -13,7 +13,7 @@ extern "C" {
  * Events
  *
  * An event stands for one call, or for one asynchronous copy. It is a value: the program may copy it, pass it to other
- * threads, and wait for it any number of times (adsmEventWait() in adsm.h). There is nothing to free.
+ * threads, and wait for it any number of times (adsmEventWait() in adsm_copy.h). There is nothing to free.
  *
  * The library remembers how the last 1024 calls of a device ended, and when they ran. Older calls count as successful.
  */

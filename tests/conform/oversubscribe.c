@@ -587,9 +587,8 @@ static void *work_until_killed(void *arg)
 		error = one_turn(thread, &state);
 	while (!error);
 	CHECK_EQ(error, -ENODEV);
-	/* On clusters mpirun may report it first. */
-	if (!strstr(adsmLastError(), "mpirun"))
-		CHECK_SAYS("device");
+	/* On clusters mpirun may report first that the node was killed. */
+	CHECK_SAYS(strstr(adsmLastError(), "mpirun") ? "Killed" : "device");
 	return NULL;
 }
 

@@ -60,7 +60,7 @@ def test_structures_and_constants(tmp_path):
 
 def test_prototypes():
     """Each function has as many parameters as in the headers."""
-    headers = ("adsm.h", "adsm_once.h", "adsm_lend.h", "adsm_queue.h")
+    headers = ("adsm.h", "adsm_copy.h", "adsm_once.h", "adsm_lend.h", "adsm_queue.h")
     text = re.sub(r"/\*.*?\*/", "", "".join(map(header, headers)), flags=re.S)
     for name, _, parameters in _library.PROTOTYPES:
         found = re.search(rf"ADSM_API [^;(]*\b{name}\(([^;]*)\);", text)

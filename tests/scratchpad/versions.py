@@ -71,7 +71,7 @@ def check(folder, spaces, clang):
             os.path.join(folder, "code_kernels.adsm"), os.path.join(folder, "trace_kernels.adsm"), ADSMCC,
             os.path.join(HERE, "trace_kernels.c"), INFO, case, **options)
     run(sys.executable, os.path.join(HERE, "large.py"), os.path.join(PROGRAMS, "large-app"), ADSMCC,
-        os.path.join(HERE, "large_kernels.c"), **options)
+        os.path.join(HERE, "large_kernels.c"), TEST_SMALL="18K", **options)
     # It looks for its kernels beside itself.
     program = shutil.copy(os.path.join(BUILD, "parboil/parboil"), os.path.join(folder, "parboil"))
     run(sys.executable, os.path.join(HERE, "parboil.py"), program, "small", "2", "16x2x64", "rolling",
