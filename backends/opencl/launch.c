@@ -237,17 +237,12 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 		map(l, queue->cl, NULL);
 		return error;
 	}
-	queue->timed = kernel;
-	error = map(l, queue->cl, ret_event);
-	if (!error)
-		return CL_SUCCESS;
-	/* The kernel runs: a marker after it reports its end. */
-	error = adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
-	if (error) {
-		adsm_cl.clReleaseEvent(kernel);
-		queue->timed = NULL;
-	}
-	return error;
+	/* The kernel runs. If the memory cannot be mapped, its own event tells the end. */
+	if (map(l, queue->cl, ret_event))
+		*ret_event = kernel;
+	else
+		queue->timed = kernel;
+	return CL_SUCCESS;
 }
 
 /* Set the arguments, and enqueue. The kernel has one set of arguments for all lanes. */
