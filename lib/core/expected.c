@@ -34,10 +34,11 @@ void adsm_fetch_expected(struct adsm_home *home)
 			continue;
 		adsm_want(object, b, 1);
 		/* Fetch the requests before this one, then this one, unless the evictor has taken it. */
-		while (object->live && object->generation == generation && (block->flags & ADSM_BLOCK_BUSY) &&
-		       adsm_fetch_ahead(home))
+		while (adsm_object_is_at(object, home) && object->live && object->generation == generation &&
+		       (block->flags & ADSM_BLOCK_BUSY) && adsm_fetch_ahead(home))
 			;
-		if (!object->live || object->generation != generation || view == ADSM_PERMIT_NONE ||
+		if (!adsm_object_is_at(object, home) || !object->live || object->generation != generation ||
+		    view == ADSM_PERMIT_NONE ||
 		    adsm_blocks_lack(&object->blocks, b) || adsm_blocks_unsent(&object->blocks, b) ||
 		    block->view != ADSM_PERMIT_NONE || adsm_block_blocked(object, b))
 			continue;

@@ -141,14 +141,13 @@ static enum adsm_fault_result waits(const struct adsm_object *object, uint32_t b
 }
 
 /*
- * Can the access get its block, now or after other threads' changes? If not, *ret_result says how the fault ends. May
- * give the lock back meanwhile.
+ * Can the access get its block, now or after other threads' changes? If not, *ret_result says how the fault ends. The
+ * lock is that of @home, and may be given back meanwhile; the object may have left @home already.
  */
-static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, struct adsm_fault *fault,
-		     enum adsm_fault_result *ret_result)
+static bool is_ready(struct adsm_object *object, struct adsm_home *home, uint32_t b, enum adsm_block_event event,
+		     struct adsm_fault *fault, enum adsm_fault_result *ret_result)
 {
 	unsigned needed = event == ADSM_EVENT_WRITE ? ADSM_PROT_RW : ADSM_PROT_READ;
-	struct adsm_home *home = object->home;
 	uint64_t generation = object->generation, seq;
 
 	*ret_result = ADSM_FAULT_FOREIGN;
@@ -189,7 +188,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 {
 	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
 	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift), n;
-	const struct adsm_home *home = object->home;
+	struct adsm_home *home = object->home;
 	const uint64_t generation = object->generation;
 	enum adsm_fault_result result;
 	int error;
@@ -210,7 +209,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		/* The lock may have been given back. */
 		if (adsm_object_is_at(object, home) && (!object->live || object->generation != generation))
 			return ADSM_FAULT_FOREIGN;
-		if (!is_ready(object, b, event, fault, &result))
+		if (!is_ready(object, home, b, event, fault, &result))
 			return result;
 	} while (adsm_left_by_others(object, b, 1));
 	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
