@@ -414,23 +414,24 @@ static bool sleeps(pid_t thread)
 	return state == 'S';
 }
 
-/* A device has as many outstanding calls as it can have, which wait for this thread. An object that none of them uses
- * can leave the device all the same. */
+/* A device has as many outstanding calls as it can have, which wait for this thread. Objects that none of them uses can
+ * leave the device all the same, also one that a call names first. */
 static void full(void)
 {
 	adsmDim one = adsmDim3(1, 1, 1);
 	struct filler filler = { .from = make(4, 4), .to = make(OUTSTANDING + 1, 4) };
 	adsmOnce *none = make(4, 4);
 	adsmObjectProps props = { .struct_size = sizeof(props) };
-	unsigned *moves, *stays;
+	unsigned *moves, *first, *stays;
 	pthread_t thread;
 
 	on(0);
 	moves = adsmAlloc(4);
+	first = adsmAlloc(4);
 	on(1);
 	stays = adsmAlloc(4);
-	CHECK(moves && stays);
-	*moves = 0;
+	CHECK(moves && first && stays);
+	*moves = *first = 0;
 	thread = start(fill, &filler);
 	while (filler.n < OUTSTANDING || !sleeps(filler.thread))
 		sched_yield();
@@ -438,11 +439,16 @@ static void full(void)
 			  adsmPtr(none->address), adsmVal(0), adsmPtr(moves)));
 	CHECK_OK(adsmObjectInfo(moves, &props));
 	CHECK_EQ(props.device, 1);
+	CHECK_OK(adsmCall(kernel("relay"), one, one, adsmUse(first, ADSM_ACCESS_INOUT), adsmPtr(none->address),
+			  adsmPtr(none->address), adsmVal(0), adsmPtr(moves)));
+	CHECK_OK(adsmObjectInfo(first, &props));
+	CHECK_EQ(props.device, 1);
 	put(filler.from, 0, 1);
 	end(thread);
 	CHECK_OK(adsmSync());
 	CHECK_EQ(get(filler.to, OUTSTANDING), 2);
 	CHECK_OK(adsmFree(moves));
+	CHECK_OK(adsmFree(first));
 	CHECK_OK(adsmFree(stays));
 	CHECK_OK(adsmOnceFree(none));
 	CHECK_OK(adsmOnceFree(filler.from));

@@ -18,6 +18,8 @@ static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home
 	bound->kernel = kernel;
 	bound->launch = NULL;
 	bound->home = home;
+	bound->chosen = home;
+	bound->mixed = false;
 	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = bound->n_onces = 0;
 	bound->sets = 0;
 	bound->replicas = bound->yields = bound->known = false;
@@ -71,7 +73,10 @@ static int add_use(struct adsm_bound *bound, struct adsm_object *object, unsigne
 	return 0;
 }
 
-/* Note a pointer. The first pointer to an object decides on which device the call runs. */
+/*
+ * Note a pointer. If the caller of adsm_bind() chose no home, the first pointer to an object decides on which device
+ * the call runs.
+ */
 static int add_pointer(struct adsm_bound *bound, const char *what, const void *p, unsigned access,
 		       struct adsm_launch_arg *arg)
 {
@@ -87,9 +92,11 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 		.what = what, .p = p, .access = access, .arg = arg,
 	};
 	/* If the object is freed or moves meanwhile, adsm_bind_objects() notices. */
-	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
-	if (object && !object->once)
+	object = bound->chosen || (bound->home && adsm_n_homes == 1) ? NULL : adsm_index_find((uintptr_t)p);
+	if (object && !object->once && !bound->home)
 		bound->home = adsm_object_home(object);
+	else if (object && !object->once)
+		bound->mixed |= adsm_object_home(object) != bound->home;
 	if (!access)
 		bound->named = false;
 	return 0;

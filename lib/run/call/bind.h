@@ -48,6 +48,8 @@ struct adsm_bound {
 	adsmKernel *kernel;		/* NULL: commands of the program's own, see driver.h */
 	const struct adsm_launch *launch;	/* its grid and block; NULL: not known yet */
 	struct adsm_home *home;		/* NULL until an argument names an object */
+	bool chosen;			/* the caller of adsm_bind() chose the home */
+	bool mixed;			/* objects of several homes were named; they may have moved since */
 	bool named;
 	bool replicas;			/* it may use the wanted replicas of its home (core/replica.h) */
 	bool yields;			/* it can wait for memory that calls of moves.h keep (residency.h) */
