@@ -38,27 +38,32 @@ extern "C" {
  * again, unless the CPU writes them. With the protocol batch this has no effect, because the library does not detect
  * such writes.
  *
- * The prefetches to a device run in their order. So do the prefetches from it to the host. The two directions have no
+ * To another device than the object's: the thread waits for the calls so far that use the object. Then the whole object
+ * moves to the device, also with the protocol batch, and the range is sent. Calls that use only objects of the device
+ * then run there. The object does not move if a later call uses it before, a range of it is held, or a system call or a
+ * loan writes it. The prefetch then ends without an error.
+ *
+ * The prefetches to a device run in their order. So do those from a device to the host. The two directions have no
  * common order. Meanwhile threads may access, discard and free the object, and calls may use it. An access waits for at
  * most one transfer of a prefetch: up to 4 MiB, or one block if a block is larger. A prefetch that fails changes no
  * contents: the access or call that needs the bytes moves them.
  *
  * @p, @size: a range in one object; @size in bytes, more than 0. Each block with a byte of the range moves as a whole.
- * @device: ADSM_HOST, the index of the object's device, or ADSM_DEVICE_CURRENT.
+ * @device: ADSM_HOST, the index of a device, or ADSM_DEVICE_CURRENT.
  * @ret_event: gets the event of the prefetch, for adsmEventQuery(), adsmEventWait() and adsmEventTime(), not for
  *             adsmQueueWait(). NULL: not needed. The times are those of CLOCK_MONOTONIC.
  *
  * Returns 0 or:
  *   -EINVAL   the range is not inside one shared object, or there is no such device
- *   -ENOTSUP  the object is on another device
- *   -EBUSY    to the device only: a range of these blocks is held (adsmHold())
+ *   -ENOTSUP  the object cannot move to the device; docs/howto-devices.md has the reasons
+ *   -EBUSY    to a device only: a range of these blocks is held (adsmHold()); to another device: of the object
  *   -EAGAIN   the library could not start a thread
  *
  * The results of the latest 1024 prefetches to each side are kept. For them adsmEventWait() and adsmEventQuery() return
  * 0 or:
  *   -EINVAL   the object was freed before the prefetch had ended
- *   -ENOMEM   to the device only: the device has no room for the object. Unlike a prefetch, a call makes room
- *             (ADSM_OVERSUBSCRIBE)
+ *   -ENOMEM   to a device only: the device has no room for the object. Unlike a prefetch, a call makes room
+ *             (ADSM_OVERSUBSCRIBE). To another device also: the host has no memory for the object on its way
  *   -EIO      a transfer failed
  *   -ENODEV   the device was lost
  * For earlier prefetches they return 0.

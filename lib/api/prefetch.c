@@ -2,12 +2,14 @@
 /* api/prefetch.c - the public functions of adsm_prefetch.h. */
 #include "adsm_prefetch.h"
 #include "api/told.h"
+#include "run/call/moves.h"
 #include "run/copy/discard.h"
 #include "run/copy/prefetcher.h"
 
 int adsmPrefetch(const void *p, size_t size, int device, adsmEvent *ret_event)
 {
-	return ADSM_AFTER_LOOK_BACK(adsm_prefetch(p, size, device, ret_event, __builtin_return_address(0)));
+	return ADSM_AFTER_LOOK_BACK(adsm_prefetch(p, size, device, ret_event, adsm_moves_ahead,
+						   __builtin_return_address(0)));
 }
 
 int adsmDiscard(void *p, size_t size)

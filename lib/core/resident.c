@@ -137,6 +137,22 @@ bool adsm_object_can_be_displaced(const struct adsm_object *object)
 	return true;
 }
 
+const char *adsm_object_why_fixed(const struct adsm_object *object, const struct adsm_home *to)
+{
+	if (object->device_only)
+		return "it is device-only memory";
+	if (object->adopted)
+		return "it is memory of the program's own driver";
+	if (object->fixed)
+		return "it is a variable of a module, and each device has its own";
+	if (!object->home->residents.on || !to->residents.on)
+		return "the driver chooses its address, its memory is unified, or ADSM_OVERSUBSCRIBE=off, ADSM_PAPER=1 "
+			"or ADSM_EVICT_BATCH=1 is set";
+	if (object->pinned)
+		return "the program has its device address or handle, or a service allocated it";
+	return adsm_object_can_be_displaced(object) ? NULL : "its protocol refuses accesses of the CPU";
+}
+
 void adsm_object_displace(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;

@@ -38,6 +38,8 @@ int adsm_object_pin(struct adsm_object *object);
 
 /* Does the object's protocol let the library fetch all bytes, and send all of them later? */
 bool adsm_object_can_be_displaced(const struct adsm_object *object);
+/* Why can the object never move to @to? NULL: it can. */
+const char *adsm_object_why_fixed(const struct adsm_object *object, const struct adsm_home *to);
 /* Free the device memory of an object. The host has all of its bytes. No call or transfer uses the memory. */
 void adsm_object_displace(struct adsm_object *object);
 /*

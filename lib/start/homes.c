@@ -35,8 +35,9 @@ void adsm_homes_restore_actions(const struct adsm_backend *backend)
 
 void adsm_homes_close(void)
 {
-	for (int i = 0; i < adsm_n_homes; i++) {
+	for (int i = 0; i < adsm_n_homes; i++)
 		adsm_prefetchers_stop(&adsm_homes[i]);
+	for (int i = 0; i < adsm_n_homes; i++) {
 		adsm_helpers_stop(&adsm_homes[i]);
 		adsm_objects_give_up(&adsm_homes[i]);
 		adsm_homes[i].device->backend->close(adsm_homes[i].device);

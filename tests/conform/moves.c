@@ -516,6 +516,94 @@ static void running(void)
 		CHECK_AT(b[i], i, 14 + 4 * i);
 }
 
+/* ---- in advance */
+
+/* A prefetch to another device moves the object, and calls send what is left. */
+static void ahead(void)
+{
+	adsmStats before;
+	adsmEvent event;
+	unsigned *a;
+
+	start();
+	a = words_on(0, 1);
+	increment(a);
+	before = object_stats(a);
+	CHECK_OK(adsmPrefetch(a, SIZE, 1, &event));
+	CHECK_EQ(event.device, 1);
+	CHECK_OK(adsmEventWait(event));
+	CHECK_EQ(info(a).device, 1);
+	CHECK_EQ(object_stats(a).moved, 1);
+	CHECK_EQ(object_stats(a).d2h_bytes, before.d2h_bytes + SIZE);
+	CHECK_EQ(object_stats(a).h2d_bytes, before.h2d_bytes + (batch() ? 0 : SIZE));
+	increment(a);
+	SYNC();
+	CHECK_EQ(object_stats(a).h2d_bytes, before.h2d_bytes + SIZE);
+	CHECK_EQ(object_stats(a).moved, 1);
+	expect(a, 3);
+	/* The whole object moves, also if only a part is sent. */
+	CHECK_OK(adsmPrefetch(a + N - 1, 4, 0, &event));
+	CHECK_OK(adsmEventWait(event));
+	CHECK_EQ(info(a).device, 0);
+	if (rolling())
+		CHECK(object_stats(a).h2d_bytes < before.h2d_bytes + 2 * SIZE);
+	a[5]++;
+	increment(a);
+	SYNC();
+	CHECK_AT(a[5], (size_t)5, 10);
+	a[5]--;
+	expect(a, 4);
+	CHECK_OK(adsmFree(a));
+	CHECK_OK(adsmEventWait(event));
+}
+
+/* It waits for the calls so far that use the object, and gives it up to a later one. Copies end. */
+static void ahead_running(void)
+{
+	unsigned *a, *b, *c, n = 3;	/* n: what the first word is in the end */
+	adsmEvent event;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(1, 5);
+	c = words_on(1, 0);
+	CALL("late_increment", N, adsmVal(SPIN / 4), adsmPtr(a), adsmVal((unsigned)N));
+	CHECK_OK(adsmPrefetch(a, SIZE, 1, &event));
+	CHECK_OK(adsmEventWait(event));
+	/* Only if this thread waits for a processor for a long time, the first call ends before the second begins. */
+	while (info(a).device == 1) {
+		CHECK_OK(adsmPrefetch(a, SIZE, 0, &event));
+		CHECK_OK(adsmEventWait(event));
+		CHECK_EQ(info(a).device, 0);
+		CALL("late_increment", N, adsmVal(SPIN), adsmPtr(a), adsmVal((unsigned)N));
+		CHECK_OK(adsmPrefetch(a, SIZE, 1, &event));
+		increment(a);
+		CHECK_OK(adsmEventWait(event));
+		n += 2;
+	}
+	/* Device 1 gets a copy, which a call still reads. */
+	CALL("add", N, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal((unsigned)N));
+	CHECK_OK(adsmPrefetch(a, SIZE, 1, &event));
+	CHECK_OK(adsmEventWait(event));
+	CHECK_EQ(info(a).device, 1);
+	CHECK_EQ(info(c).device, 1);
+	increment(a);
+	copy(a, b);
+	SYNC();
+	for (size_t i = 0; i < N; i++)
+		CHECK_AT(c[i], i, n - 1 + 5 + 2 * i);
+	expect(a, n);
+	expect(b, n);
+	CHECK_OK(adsmHold(a + 5, 4, ADSM_ACCESS_IN));
+	CHECK_ERROR(adsmPrefetch(a + N - 1, 4, 0, NULL), EBUSY);
+	CHECK_OK(adsmUnhold(a + 5, 4));
+	if (adsmSafe(a)) {
+		CHECK_ERROR(adsmPrefetch(a, SIZE, 0, NULL), ENOTSUP);
+		CHECK_SAYS("from device 1 to device 0");
+		CHECK_SAYS("device address");
+	}
+}
+
 /* ---- at the same time */
 
 #define OBJECTS 6
@@ -549,6 +637,8 @@ static void *call_mixed(void *arg)
 
 		CHECK_OK(increment_on((unsigned)(draw(&state) % (unsigned)n_devices), i, k));
 		n_calls[i]++;
+		if (!(draw(&state) % 4))
+			CHECK_OK(adsmPrefetch(objects[k], SIZE, (int)(draw(&state) % (unsigned)n_devices), NULL));
 		if (!(draw(&state) % 4))
 			SYNC();
 	}
@@ -636,7 +726,9 @@ static void use_object(unsigned *p, uint64_t *state, unsigned *own, unsigned *n_
 {
 	static _Thread_local unsigned room[N];
 	const size_t at = draw(state) % N, n = 1 + draw(state) % (N - at);
+	const int device = (int)(draw(state) % (unsigned)n_devices);
 	const volatile unsigned *word = p + at;
+	int error;
 
 	switch (draw(state) % 8) {
 	case 0:
@@ -660,7 +752,8 @@ static void use_object(unsigned *p, uint64_t *state, unsigned *own, unsigned *n_
 		CHECK_OK(adsmUnhold(p + at, 4));
 		break;
 	case 5:
-		CHECK_OK(adsmPrefetch(p + at, n * 4, ADSM_HOST, NULL));
+		error = adsmPrefetch(p + at, n * 4, at % 2 ? ADSM_HOST : device, NULL);
+		CHECK(!error || (error == -EBUSY && !(at % 2)));
 		break;
 	case 6:
 		CHECK_EQ(read(zero, own + 1, 4), 4);
@@ -750,6 +843,8 @@ static void kill_once(uint64_t state)
 			CHECK_OK(kill(pid, SIGKILL));
 		if (uncertain[i] || uncertain[k])
 			continue;
+		if (turn % 4 == 1)	/* whatever comes of it */
+			adsmPrefetch(objects[k], SIZE, (int)((device + 1) % (unsigned)n_devices), NULL);
 		error = increment_on(device, i, k);
 		CHECK_OK(adsmDeviceInfo((int)device, &props));
 		/* The device is lost, or was lost while a call wrote one of the objects. */
@@ -782,80 +877,6 @@ static void killed(void)
 	kill_often(kill_once, getenv("TEST_FULL") ? 70 : 4);
 }
 
-/* ---- the library chooses the device */
-
-/* Make long calls on objects of device 0, each on its own object. Returns how many of them ran on other devices. */
-static unsigned spread(unsigned *const *p, unsigned n)
-{
-	unsigned n_elsewhere = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		CALL("late_increment", N, adsmVal(SPIN * 2), adsmPtr(p[i]), adsmVal((unsigned)N));
-		n_elsewhere += info(p[i]).device != 0;
-	}
-	return n_elsewhere;
-}
-
-/* Calls that share no object spread over the devices while earlier ones still run. */
-static void any(void)
-{
-	unsigned *p[4], n_elsewhere = 0;
-	uint64_t moved;
-
-	start();
-	/* The library learns how long such calls run, and how fast bytes move. */
-	for (int i = 0; i < n_devices; i++) {
-		p[0] = words_on(i, 0);
-		CALL("late_increment", N, adsmVal(SPIN * 2), adsmPtr(p[0]), adsmVal((unsigned)N));
-		SYNC();
-		CHECK_OK(adsmFree(p[0]));
-	}
-	/* Where no other call runs, a call runs where its object is. */
-	p[0] = words_on(0, 0);
-	increment(p[0]);
-	SYNC();
-	CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
-	increment(p[0]);
-	SYNC();
-	/* With batch, each call sends the object anyway. */
-	CHECK(batch() || !stats().moved);
-	expect(p[0], 2);
-	CHECK_OK(adsmFree(p[0]));
-	/* Only if this thread has to wait for a processor for a long time, the calls have ended before. */
-	for (int turn = 0; turn < 100 && !n_elsewhere; turn++) {
-		for (int i = 0; turn && i < 4; i++)
-			CHECK_OK(adsmFree(p[i]));
-		for (int i = 0; i < 4; i++)
-			p[i] = words_on(0, 0);
-		moved = stats().moved;
-		CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
-		n_elsewhere = spread(p, 4);
-		CHECK_EQ(stats().moved - moved, n_elsewhere);
-	}
-	CHECK(n_elsewhere);
-	/* A call that has to wait for its object anyway does not take it elsewhere. */
-	SYNC();
-	moved = stats().moved;
-	for (int i = 0; i < 3; i++)
-		increment(p[1]);
-	CHECK(batch() || stats().moved == moved);
-	SYNC();
-	for (int i = 0; i < 4; i++)
-		expect(p[i], i == 1 ? 4 : 1);
-	/* An object that cannot move takes the others along. */
-	CHECK_OK(adsmDeviceSet(n_devices - 1));
-	p[0] = words_on(n_devices - 1, 5);
-	if (adsmSafe(p[0])) {
-		CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
-		copy(p[0], p[1]);
-		CHECK_EQ(info(p[1]).device, n_devices - 1);
-		SETTLE();
-		expect(p[1], 5);
-	}
-	CHECK_OK(adsmDeviceSet(0));
-	CHECK_EQ(info(alloc(4)).device, 0);
-}
-
 static const struct conform_case cases[] = {
 	CASE("move-mixed", mixed),
 	CASE("move-bytes", bytes),
@@ -868,10 +889,11 @@ static const struct conform_case cases[] = {
 	CASE("move-outside", outside),
 	CASE("move-resident", resident),
 	CASE("move-running", running),
+	CASE("move-ahead", ahead),
+	CASE("move-ahead-running", ahead_running),
 	CASE("move-threads", threads),
 	CASE("move-turn", turn),
 	CASE("move-touches", touches),
-	CASE("move-any", any),
 	CASE("move-killed", killed),
 };
 

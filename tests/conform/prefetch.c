@@ -164,10 +164,6 @@ static void refused(void)
 	CHECK_ERROR(adsmAdvise(p, N * 4 + 1, ADSM_ADVISE_READ_MOSTLY), EINVAL);
 	CHECK_ERROR(adsmAdvise(p, 4, 2), ENOTSUP);
 	CHECK_SAYS("ADSM_ADVISE_READ_MOSTLY");
-	if (adsmDeviceCount() > 1) {
-		CHECK_ERROR(adsmPrefetch(p, 4, 1, NULL), ENOTSUP);
-		CHECK_SAYS("device 1");
-	}
 	once = adsmOnceAlloc(10, 4, NULL);
 	if (once) {
 		CHECK_ERROR(adsmPrefetch(once->address, 4, ADSM_HOST, NULL), EINVAL);

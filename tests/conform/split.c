@@ -228,6 +228,30 @@ static void gets_room(void)
 		CHECK_AT(late[1][i], i, i);
 }
 
+/* Objects that the call does not use make room for its own. */
+static void makes_room(void)
+{
+	unsigned *p[5], *a, *c;
+
+	set("cpu_memory_size", "1M");	/* for five objects */
+	start("2");
+	a = words_on(0, 7);
+	c = words_on(0, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		p[i] = words_on(0, i);
+		CALL("increment", N, adsmPtr(p[i]), adsmVal((unsigned)N));
+	}
+	SYNC();
+	SPLIT("copy", c, adsmPtr(a), adsmPtr(c), adsmVal((unsigned)N));
+	SETTLE();
+	expect(c, 7, 1);
+	for (unsigned i = 0; i < 5; i++) {
+		CALL("increment", N, adsmPtr(p[i]), adsmVal((unsigned)N));
+		SETTLE();
+		expect(p[i], i + 2, 1);
+	}
+}
+
 static void *split_here(void *unused)
 {
 	SPLIT("increment", late[0], adsmPtr(late[0]), adsmVal((unsigned)N));
@@ -405,6 +429,7 @@ static const struct conform_case cases[] = {
 	CASE("split-part", part),
 	CASE("split-own-arguments", own_arguments),
 	CASE("split-gets-room", gets_room),
+	CASE("split-makes-room", makes_room),
 	CASE("split-small-stack", small_stack),
 	CASE("split-refused", refused),
 	CASE("split-lost", lost),

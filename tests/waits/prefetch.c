@@ -21,6 +21,7 @@ STEP_HAS_NEVER
 STEP_NEVER(adsm_enter_range)
 STEP_NEVER(adsm_home_get)
 STEP_NEVER(adsm_home_reason)
+STEP_NEVER(adsm_object_why_fixed)
 STEP_NEVER(adsm_os_thread_start)
 
 static struct prefetcher prefetcher;
@@ -37,7 +38,7 @@ void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old)
 	adsm_unlock(&home->lock);
 }
 
-int adsm_prefetch_run(const struct adsm_prefetch *prefetch)
+int adsm_prefetch_run(struct adsm_prefetch *prefetch)
 {
 	STEP_CHECK(prefetch == &prefetches[n_run]);
 	n_run++;
@@ -81,7 +82,8 @@ static void ask_and_stop(void *arg)
 static void make(void)
 {
 	n_made = n_run = 0;
-	memset(prefetches, 0, sizeof(prefetches));
+	for (size_t i = 0; i < sizeof(prefetches) / sizeof(prefetches[0]); i++)
+		prefetches[i] = (struct adsm_prefetch){ .home = &adsm_homes[0] };
 	prefetcher = (struct prefetcher){ .home = &adsm_homes[0] };
 	adsm_homes[0] = (struct adsm_home){ 0 };
 	atomic_init(&prefetchers[0][TO_HOST], &prefetcher);

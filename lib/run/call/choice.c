@@ -3,9 +3,11 @@
 #include "run/call/choice.h"
 
 #include "core/block.h"
+#include "core/resident.h"
 #include "run/wait/enter.h"
 #include "run/call/moves.h"
 #include "run/call/replicate.h"
+#include "run/call/residency.h"
 #include "run/wait/pending.h"
 #include "run/wait/wait.h"
 
@@ -16,6 +18,7 @@
 struct need {
 	struct adsm_home *home;
 	uint64_t fetched;		/* bytes to the host, before the object leaves its home */
+	uint64_t span;			/* its device memory */
 	uint64_t sent_here, sent_there;	/* bytes to the device, if the call runs at its home; elsewhere */
 	bool used;			/* a call uses it: it leaves its home after that */
 	bool stays;			/* it cannot move */
@@ -70,10 +73,11 @@ static uint64_t bytes_of(const struct adsm_object *object, uint64_t n)
 static struct need need_of(const struct adsm_bound *bound, const struct adsm_object *object, unsigned access)
 {
 	const struct adsm_blocks *blocks = &object->blocks;
-	struct need need = { .home = object->home, .reads = adsm_moves_only_reads(bound, object) };
+	struct need need = { .home = object->home, .span = object->span,
+			     .reads = adsm_moves_only_reads(bound, object) };
 
 	need.used = need.reads ? adsm_object_writer(object) : adsm_object_user(object);
-	need.stays = adsm_moves_why_not(object, object->home);
+	need.stays = adsm_object_why_fixed(object, object->home) || object->inputs;
 	if (object->device_only)
 		return need;
 	need.fetched = bytes_of(object, adsm_blocks_n_lacking(blocks));
@@ -122,11 +126,13 @@ static size_t get_needs(const struct adsm_bound *bound, struct need *ret_needs)
 }
 
 /* When the call could begin on @home, in ns from now; UINT64_MAX: it cannot run there. */
-static uint64_t begins_ns(struct adsm_home *home, const struct need *needs, size_t n, const uint64_t *backlogs)
+static uint64_t begins_ns(const struct adsm_bound *bound, struct adsm_home *home, const struct need *needs, size_t n,
+			  const uint64_t *backlogs)
 {
-	uint64_t ns = 0, after = backlogs[home->index];
+	const struct adsm_home *only = bound->kernel->module->only;
+	uint64_t ns = 0, after = backlogs[home->index], size = 0;
 
-	if (home->device->backend->status(home->device))
+	if (home->device->backend->status(home->device) || (only && only != home))
 		return UINT64_MAX;
 	for (size_t i = 0; i < n; i++) {
 		const struct need *need = &needs[i];
@@ -137,14 +143,15 @@ static uint64_t begins_ns(struct adsm_home *home, const struct need *needs, size
 			ns += transfer_ns(home, ADSM_TO_DEVICE, need->sent_here);
 			continue;
 		}
-		if (need->stays)
+		if (need->stays || !home->residents.on)
 			return UINT64_MAX;
+		size += need->span;
 		ns += transfer_ns(need->home, ADSM_TO_HOST, need->fetched) +
 			transfer_ns(home, ADSM_TO_DEVICE, need->sent_there);
 		if (need->used && backlogs[need->home->index] > after)
 			after = backlogs[need->home->index];
 	}
-	return ns + after;
+	return size && !adsm_residency_could_fit(bound, home, size) ? UINT64_MAX : ns + after;
 }
 
 struct adsm_home *adsm_choose(const struct adsm_bound *bound)
@@ -155,12 +162,15 @@ struct adsm_home *adsm_choose(const struct adsm_bound *bound)
 	bool moves = false;
 	size_t n;
 
+	/* An unnamed call uses all objects of its device. */
+	if (!bound->named || bound->n_pointers > NEEDS_MAX)
+		return NULL;
 	n = get_needs(bound, needs);
 	for (int i = 0; i < adsm_n_homes; i++)
 		backlogs[i] = backlog_ns(&adsm_homes[i]);
-	best_ns = begins_ns(best, needs, n, backlogs);
+	best_ns = begins_ns(bound, best, needs, n, backlogs);
 	for (int i = 0; i < adsm_n_homes; i++) {
-		const uint64_t ns = begins_ns(&adsm_homes[i], needs, n, backlogs);
+		const uint64_t ns = begins_ns(bound, &adsm_homes[i], needs, n, backlogs);
 
 		if (ns < best_ns) {
 			best = &adsm_homes[i];

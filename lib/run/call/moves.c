@@ -33,27 +33,11 @@ void adsm_moves_end(struct adsm_home *home)
 
 /* ---- one object */
 
-const char *adsm_moves_why_not(const struct adsm_object *object, const struct adsm_home *to)
-{
-	if (object->device_only)
-		return "it is device-only memory";
-	if (object->adopted)
-		return "it is memory of the program's own driver";
-	if (object->fixed)
-		return "it is a variable of a module, and each device has its own";
-	if (!object->home->residents.on || !to->residents.on)
-		return "the driver chooses its address, its memory is unified, or ADSM_OVERSUBSCRIBE=off, ADSM_PAPER=1 "
-			"or ADSM_EVICT_BATCH=1 is set";
-	if (object->pinned)
-		return "the program has its device address or handle, or a service allocated it";
-	return adsm_object_can_be_displaced(object) ? NULL : "its protocol refuses accesses of the CPU";
-}
-
 /* Lock held. */
 static int check(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer,
 		 const struct adsm_object *object)
 {
-	const char *why = adsm_moves_why_not(object, bound->home);
+	const char *why = adsm_object_why_fixed(object, bound->home);
 
 	if (object->freeing)
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not in a live object",
@@ -153,6 +137,31 @@ static void drop_bytes(struct adsm_object *object)
 	adsm_object_mark_open(object);
 }
 
+/* Is it still the same object, and at its home? Lock of the home held. */
+static bool is_there(const struct adsm_object *object, const struct adsm_home *from, uint64_t generation)
+{
+	return adsm_object_is_at(object, from) && object->live && !object->freeing && object->generation == generation;
+}
+
+/*
+ * One step of an object on its way to another home. At the end the thread has the lock of @to, not that of the object's
+ * home. Returns 1 then, 0 to look again, or a negative errno.
+ */
+static int leave(struct adsm_object *object, struct adsm_home *to, size_t *fetched, struct adsm_sigset *old)
+{
+	int result = adsm_residency_step(object, adsm_object_user(object), fetched, old);
+
+	if (result == 1 && object->memory) {
+		adsm_object_displace(object);
+		return 0;
+	}
+	if (result == 1) {
+		adsm_act_inexact(object);
+		adsm_object_move(object, to);
+	}
+	return result;
+}
+
 static int move(const struct adsm_bound *bound, const struct adsm_named_pointer *pointer, struct adsm_object *object,
 		struct adsm_home *from, uint64_t generation)
 {
@@ -160,7 +169,6 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	struct adsm_conflict conflict;
 	struct adsm_sigset old;
 	size_t fetched = 0;
-	bool moved = false;
 	int result;
 
 	keep_users_out(&conflict, object, from, generation);
@@ -169,26 +177,78 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	adsm_mutex_lock(&from->call_mutex);
 	adsm_home_lock(from, &old);
 	adsm_retire(from);
-	while (result >= 0 && !moved && adsm_object_is_at(object, from) && object->live && !object->freeing &&
-	       object->generation == generation) {
+	while (!result && is_there(object, from, generation)) {
 		result = check(bound, pointer, object);
 		if (!result && only(bound, object, ADSM_ACCESS_OUT))
 			drop_bytes(object);
 		if (!result)
-			result = adsm_residency_step(object, adsm_object_user(object), &fetched, &old);
-		if (result == 1 && object->memory) {
-			adsm_object_displace(object);
-		} else if (result == 1) {
-			adsm_act_inexact(object);
-			adsm_object_move(object, bound->home);
-			moved = true;
-		}
+			result = leave(object, bound->home, &fetched, &old);
 	}
-	adsm_note_moved(object, from->index, bound->home->index, moved, fetched, start_ns);
-	adsm_home_unlock(moved ? bound->home : from, &old);
+	adsm_note_moved(object, from->index, bound->home->index, result == 1, fetched, start_ns);
+	adsm_home_unlock(result == 1 ? bound->home : from, &old);
 	adsm_mutex_unlock(&from->call_mutex);
 	adsm_conflict_end(&conflict);
 	return result < 0 ? result : 0;
+}
+
+/* Could the object move now if no call used it? Lock held. */
+static bool may_move(const struct adsm_object *object, const struct adsm_home *to)
+{
+	return !object->blocks.n_holds && !object->inputs && !adsm_object_why_fixed(object, to);
+}
+
+/* Get all bytes to the host, while other calls of the device begin. Returns 1, or like adsm_moves_ahead(). */
+static int fetch_ahead(struct adsm_object *object, uint64_t generation, struct adsm_home *from, struct adsm_home *to,
+		       uint64_t last_seq, size_t *fetched)
+{
+	struct adsm_sigset old;
+	int result = 0;
+
+	adsm_home_lock(from, &old);
+	adsm_retire(from);
+	while (!result && is_there(object, from, generation) && may_move(object, to)) {
+		const uint64_t seq = adsm_object_user(object);
+
+		if (seq > last_seq)
+			break;
+		result = adsm_residency_step(object, seq, fetched, &old);
+	}
+	adsm_home_unlock(from, &old);
+	return result;
+}
+
+int adsm_moves_ahead(struct adsm_object *object, uint64_t generation, struct adsm_home *from, struct adsm_home *to,
+		     uint64_t last_seq)
+{
+	const uint64_t start_ns = adsm_os_now_ns();
+	struct adsm_sigset old;
+	size_t fetched = 0;
+	int result = to->device->backend->status(to->device);
+
+	if (!result && adsm_evictor_start(to))
+		result = -ENOMEM;
+	if (!result)
+		result = fetch_ahead(object, generation, from, to, last_seq, &fetched);
+	if (result != 1)
+		return result;
+	result = adsm_replicas_wait(object);
+	if (result)
+		return result;
+	adsm_moves_begin();
+	if (adsm_replicas_end_idle(object)) {
+		adsm_mutex_lock(&from->call_mutex);
+		adsm_home_lock(from, &old);
+		adsm_retire(from);
+		/* Now no call begins that could use the object. */
+		while (!result && is_there(object, from, generation) && may_move(object, to) &&
+		       !adsm_object_user(object))
+			result = leave(object, to, &fetched, &old);
+		adsm_note_moved(object, from->index, to->index, result == 1, fetched, start_ns);
+		adsm_home_unlock(result == 1 ? to : from, &old);
+		adsm_mutex_unlock(&from->call_mutex);
+	}
+	adsm_moves_end(to);
+	return result;
 }
 
 /* ---- all objects of a call */

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "run/call/bind.h"
+#include "run/copy/prefetch.h"
 
 void adsm_moves_begin(void);
 /* @home: the home of the call. */
@@ -32,5 +33,8 @@ int adsm_moves_gather(struct adsm_bound *bound, const void *where);
 /* Does the call only read the object, by all pointers to it? Lock of the object's home held. */
 bool adsm_moves_only_reads(const struct adsm_bound *bound, const struct adsm_object *object);
 
-/* Why can the object never move to @to? NULL: it can. The caller holds the lock of the object's home. */
-const char *adsm_moves_why_not(const struct adsm_object *object, const struct adsm_home *to);
+/*
+ * Move an object for a prefetch. The thread waits for calls before it is between adsm_moves_begin() and
+ * adsm_moves_end(), not meanwhile: a call that the program makes there may be what they wait for.
+ */
+adsm_mover adsm_moves_ahead;

@@ -120,6 +120,27 @@ static int check_fits(const struct adsm_bound *bound)
 			 (unsigned long)others);
 }
 
+bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	uint64_t free;
+
+	adsm_home_lock(home, &old);
+	free = adsm_objects_memory_free(home);
+	home->residents.round++;
+	for (size_t i = 0; i < bound->n_pointers && free < size; i++) {
+		object = adsm_object_find_locked(home, (uintptr_t)bound->pointers[i].p);
+		if (object)
+			object->round = home->residents.round;
+	}
+	for (uint32_t i = 0; free < size && (object = adsm_object_slot(i)); i++)
+		if (may_leave_later(object, home))
+			free += object->span;
+	adsm_home_unlock(home, &old);
+	return free >= size;
+}
+
 /* ---- displacing */
 
 /* Should @object be displaced before @other? Objects of calls that run come last, then those that calls have used

@@ -14,6 +14,7 @@
 #include "run/call/call.h"
 #include "run/call/moves.h"
 #include "run/call/replicate.h"
+#include "run/call/residency.h"
 #include "run/wait/caller.h"
 #include "run/wait/enter.h"
 #include "run/wait/pending.h"
@@ -232,17 +233,30 @@ static int check_rows(const struct split *s)
 	return 0;
 }
 
-/* The written objects keep their device memory until the end, or need not any more. */
+/* The objects on the first device keep their device memory until the end, or need not any more. Lock held. */
 static void set_staying(struct split *s, bool stays)
 {
-	for (size_t i = 0; i < s->n_written; i++) {
-		struct adsm_sigset old;
+	for (size_t i = 0; i < s->bound.n_uses; i++)
+		if (s->bound.uses[i].object->generation == s->bound.uses[i].generation)
+			s->bound.uses[i].object->stays = stays;
+}
 
-		adsm_home_lock(s->homes[0], &old);
-		if (s->written[i].object->generation == s->written[i].generation)
-			s->written[i].object->stays = stays;
-		adsm_home_unlock(s->homes[0], &old);
-	}
+/* Get them the memory, as a call does: other objects make room. */
+static int place_all(struct split *s)
+{
+	struct adsm_home *home = s->homes[0];
+	struct adsm_sigset old;
+	int error;
+
+	adsm_mutex_lock(&home->call_mutex);
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = adsm_bind_resident(&s->bound, &old);
+	if (!error)
+		set_staying(s, true);
+	adsm_home_unlock(home, &old);
+	adsm_mutex_unlock(&home->call_mutex);
+	return error == -EXDEV ? say_freed(s) : error;
 }
 
 /* Get a part what it needs of one object. */
@@ -266,7 +280,7 @@ static int copy_one(struct split *s, unsigned part, const struct adsm_named_poin
 		adsm_home_unlock(from, &old);
 		return 0;
 	}
-	why = adsm_moves_why_not(object, to);
+	why = adsm_object_why_fixed(object, to);
 	if (w && w->generation != generation)
 		result = say_freed(s);
 	else if (why)
@@ -441,11 +455,13 @@ static int choose_homes(struct split *s)
 static int take_args(struct split *s)
 {
 	const size_t n = s->call.n_args;
+	uint64_t *pointers;
 	size_t k = 0;
 
-	s->args = malloc((n ? n : 1) * sizeof(*s->args));
+	s->args = malloc((n ? n : 1) * (sizeof(*s->args) + sizeof(*pointers)));
 	if (!s->args)
 		return adsm_fail(-ENOMEM, "no memory for a call of %zu arguments", n);
+	pointers = (uint64_t *)(s->args + n);
 	for (size_t i = 0; i < n; i++) {
 		adsmArg *own = &s->args[i];
 		const struct adsm_launch_arg *arg;
@@ -454,10 +470,12 @@ static int take_args(struct split *s)
 		if (own->kind == ADSM_ARG_NONE || own->kind == ADSM_ARG_USE)
 			continue;
 		arg = &s->bound.args[k++];
-		if (arg->kind == ADSM_LAUNCH_VALUE || arg->kind == ADSM_LAUNCH_CONST)
+		if (arg->kind == ADSM_LAUNCH_VALUE || arg->kind == ADSM_LAUNCH_CONST) {
 			own->data = arg->data;
-		else if (own->kind == ADSM_ARG_VALUE)	/* a pointer, to a kernel in CUDA C */
-			own->data = &arg->offset;
+		} else if (own->kind == ADSM_ARG_VALUE) {	/* a pointer, to a kernel in CUDA C */
+			pointers[i] = arg->offset;
+			own->data = &pointers[i];
+		}
 	}
 	s->call.args = s->args;
 	return 0;
@@ -493,17 +511,21 @@ static int prepare(struct split *s)
 
 static int run(struct split *s)
 {
+	struct adsm_sigset old;
 	int error = prepare(s);
 
+	if (!error)
+		error = place_all(s);
 	if (error)
 		return error;
-	set_staying(s, true);
 	error = copy_all(s);
 	if (!error)
 		error = run_parts(s);
 	for (size_t i = 0; i < s->n_written && !error && s->n_parts > 1; i++)
 		error = return_object(s, &s->written[i]);
+	adsm_home_lock(s->homes[0], &old);
 	set_staying(s, false);
+	adsm_home_unlock(s->homes[0], &old);
 	return error;
 }
 

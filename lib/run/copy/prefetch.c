@@ -158,23 +158,39 @@ static int send(const struct adsm_prefetch *prefetch)
 	return error;
 }
 
+/* Move the object to the device. Returns 1 if it has not moved; else the caller has the lock of prefetch->to. */
+static int bring(struct adsm_prefetch *prefetch)
+{
+	int result;
+
+	adsm_unlock(&prefetch->home->lock);
+	result = prefetch->mover(prefetch->object, prefetch->generation, prefetch->home, prefetch->to,
+				 prefetch->last_seq);
+	if (result == 1)
+		prefetch->home = prefetch->to;
+	adsm_lock(&prefetch->home->lock);
+	prefetch->last_seq = prefetch->home->last_seq;
+	return result == 1 ? check(prefetch) : result ? result : 1;
+}
+
 /* ---- */
 
-int adsm_prefetch_run(const struct adsm_prefetch *prefetch)
+int adsm_prefetch_run(struct adsm_prefetch *prefetch)
 {
-	struct adsm_home *home = prefetch->home;
 	const struct adsm_cause cause = adsm_cause;
 	int error;
 
 	adsm_cause = prefetch->cause;
-	adsm_lock(&home->lock);
+	adsm_lock(&prefetch->home->lock);
 	/* The slot may have another object by now, or none. */
 	error = check(prefetch);
-	if (!error) {
+	if (!error)
 		adsm_act_inexact(prefetch->object);
+	if (!error && prefetch->to && prefetch->to != prefetch->home)
+		error = bring(prefetch);
+	if (!error)
 		error = prefetch->direction == ADSM_TO_HOST ? fetch(prefetch) : send(prefetch);
-	}
-	adsm_unlock(&home->lock);
+	adsm_unlock(&prefetch->home->lock);
 	adsm_cause = cause;
 	return error < 0 ? error : 0;
 }

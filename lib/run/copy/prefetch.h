@@ -4,11 +4,22 @@
 
 #include "core/object.h"
 
+/*
+ * Move an object to another home, after the calls up to @last_seq that use it. The caller holds no lock, and signals
+ * are blocked.
+ *
+ * Returns 1; 0 if a later call uses it, it was freed, or it cannot move at the moment; or a negative errno.
+ */
+typedef int adsm_mover(struct adsm_object *object, uint64_t generation, struct adsm_home *from, struct adsm_home *to,
+		       uint64_t last_seq);
+
 /* Bytes that the program wants on one side before it needs them there. */
 struct adsm_prefetch {
 	struct adsm_prefetch *next;
 	struct adsm_object *object;
 	struct adsm_home *home;		/* its home; if that has changed, nothing is done */
+	struct adsm_home *to;		/* the device that it moves to before; NULL: none */
+	adsm_mover *mover;
 	uint64_t generation;		/* of the object; if it has changed, the object was freed */
 	enum adsm_direction direction;
 	size_t offset, size;		/* bytes in the object; size is not 0 */
@@ -19,11 +30,12 @@ struct adsm_prefetch {
 };
 
 /*
- * Send the range's Dirty blocks, or fetch its Invalid blocks and open their views for reading. Blocks that are held are
- * not sent. Only for the library's own threads: signals are blocked. The caller holds no lock.
+ * Send the range's Dirty blocks, after the object has moved if its home is not prefetch->to; or fetch its Invalid
+ * blocks and open their views for reading. Blocks that are held are not sent. Only for the library's own threads:
+ * signals are blocked. The caller holds no lock.
  *
  * Returns 0 or:
  *   -EINVAL   the object was freed
  *   -ENODEV and others  a transfer or a wait for a call failed
  */
-int adsm_prefetch_run(const struct adsm_prefetch *prefetch);
+int adsm_prefetch_run(struct adsm_prefetch *prefetch);

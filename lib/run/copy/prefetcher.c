@@ -10,14 +10,15 @@
 #include "base/log.h"
 #include "core/life.h"
 #include "core/observe.h"
+#include "core/resident.h"
 #include "run/wait/enter.h"
-#include "run/copy/prefetch.h"
 
 enum { TO_DEVICE, TO_HOST, N_DIRECTIONS };	/* plus ADSM_QUEUE_PREFETCH: the queue of an event */
 
 /* How a prefetch ended, and when it ran. */
 struct result {
 	int error;			/* 0: it succeeded, or its result is not kept any more */
+	int device;			/* where the object was at the end */
 	struct adsm_span span;		/* start_ns 0: not known */
 };
 
@@ -82,18 +83,24 @@ static void run_prefetcher(void *arg)
 		}
 		result.span.start_ns = adsm_os_now_ns();
 		result.error = adsm_prefetch_run(prefetch);
+		result.device = prefetch->home->index;
 		free(prefetch);
 		end(prefetcher, result);
 	}
 }
 
-static int start_prefetcher(struct adsm_home *home, int direction)
+/* Find the thread of a home, or start it. */
+static int get_prefetcher(struct adsm_home *home, int direction, struct prefetcher **ret_prefetcher)
 {
 	struct prefetcher *prefetcher;
 	int error = 0;
 
+	*ret_prefetcher = atomic_load(&prefetchers[home->index][direction]);
+	if (*ret_prefetcher)
+		return 0;
 	adsm_mutex_lock(&mutex);
-	if (!atomic_load(&prefetchers[home->index][direction])) {
+	prefetcher = atomic_load(&prefetchers[home->index][direction]);
+	if (!prefetcher) {
 		prefetcher = calloc(1, sizeof(*prefetcher));
 		if (prefetcher)
 			prefetcher->home = home;
@@ -105,6 +112,7 @@ static int start_prefetcher(struct adsm_home *home, int direction)
 			atomic_store(&prefetchers[home->index][direction], prefetcher);
 	}
 	adsm_mutex_unlock(&mutex);
+	*ret_prefetcher = prefetcher;
 	return error ? adsm_fail(error, "cannot start a thread for prefetches (ulimit -u, ulimit -v)") : 0;
 }
 
@@ -149,35 +157,38 @@ static int check_held(const struct adsm_object *object, size_t offset, size_t si
 /* @target: NULL: the host. */
 static int check_target(const struct adsm_object *object, const struct adsm_home *target, size_t offset, size_t size)
 {
+	const char *why;
+
 	if (!target)
 		return 0;
-	if (target != object->home)
-		return adsm_fail(-ENOTSUP, "%s is on device %d, and cannot move to device %d",
-				 ADSM_THE_OBJECT(object), object->home->index, target->index);
-	return check_held(object, offset, size);
+	if (target == object->home)
+		return check_held(object, offset, size);
+	why = adsm_object_why_fixed(object, target);
+	if (why)
+		return adsm_fail(-ENOTSUP, "%s cannot move from device %d to device %d: %s",
+				 ADSM_THE_OBJECT(object), object->home->index, target->index, why);
+	return check_held(object, 0, object->size);
 }
 
-/* Find the object, and a prefetcher for it. NULL: *@ret_error. */
-static struct adsm_object *enter(const void *p, size_t size, const struct adsm_home *target,
-				 struct adsm_sigset *ret_old, struct prefetcher **ret_prefetcher, int *ret_error)
+/* Note what a prefetch is about. */
+static int note(struct adsm_prefetch *prefetch, const void *p, size_t size)
 {
-	const int direction = target ? TO_DEVICE : TO_HOST;
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_enter_range(p, size, &old);
+	struct adsm_home *home = object ? object->home : NULL;
+	int error;
 
-	for (;;) {
-		struct adsm_object *object = adsm_enter_range(p, size, ret_old);
-		struct adsm_home *home = object ? object->home : NULL;
-
-		*ret_error = object ? check_target(object, target, (uintptr_t)p - object->start, size) : -EINVAL;
-		*ret_prefetcher = object ? atomic_load(&prefetchers[home->index][direction]) : NULL;
-		if (object && !*ret_error && *ret_prefetcher)
-			return object;
-		if (object)
-			adsm_home_unlock(home, ret_old);
-		if (!*ret_error)
-			*ret_error = start_prefetcher(home, direction);
-		if (*ret_error)
-			return NULL;
-	}
+	if (!object)
+		return -EINVAL;
+	error = check_target(object, prefetch->to, (uintptr_t)p - object->start, size);
+	prefetch->object = object;
+	prefetch->home = home;
+	prefetch->generation = object->generation;
+	prefetch->offset = (uintptr_t)p - object->start;
+	prefetch->size = size;
+	prefetch->last_seq = home->last_seq;
+	adsm_home_unlock(home, &old);
+	return error;
 }
 
 static adsmEvent event_of(const struct adsm_home *home, unsigned direction, uint64_t number)
@@ -186,36 +197,37 @@ static adsmEvent event_of(const struct adsm_home *home, unsigned direction, uint
 			    (uint64_t)adsm_life.epoch << 32 | (ADSM_QUEUE_PREFETCH + direction), number };
 }
 
-int adsm_prefetch(const void *p, size_t size, int device, adsmEvent *ret_event, const void *where)
+int adsm_prefetch(const void *p, size_t size, int device, adsmEvent *ret_event, adsm_mover *mover, const void *where)
 {
+	const int direction = device == ADSM_HOST ? TO_HOST : TO_DEVICE;
 	struct adsm_prefetch *prefetch = calloc(1, sizeof(*prefetch));
-	struct adsm_home *target = NULL;
-	struct prefetcher *prefetcher;
-	struct adsm_object *object = NULL;
+	struct prefetcher *prefetcher = NULL;
 	struct adsm_sigset old;
 	uint64_t number;
-	int error = prefetch ? 0 : -ENOMEM;
+	int error = 0;
 
-	if (!error && device != ADSM_HOST)
-		error = adsm_home_get(device, &target);
+	if (!prefetch)
+		return -ENOMEM;
+	prefetch->direction = direction == TO_HOST ? ADSM_TO_HOST : ADSM_TO_DEVICE;
+	prefetch->mover = mover;
+	prefetch->cause = (struct adsm_cause){ .why = ADSM_WHY_PREFETCH, .where = (uintptr_t)where };
+	if (direction == TO_DEVICE)
+		error = adsm_home_get(device, &prefetch->to);
 	if (!error)
-		object = enter(p, size, target, &old, &prefetcher, &error);
-	if (!object) {
+		error = note(prefetch, p, size);
+	if (!error)
+		error = get_prefetcher(prefetch->to ? prefetch->to : prefetch->home, direction, &prefetcher);
+	if (error) {
 		free(prefetch);
 		return error;
 	}
-	*prefetch = (struct adsm_prefetch){
-		.object = object, .home = object->home, .generation = object->generation,
-		.direction = target ? ADSM_TO_DEVICE : ADSM_TO_HOST,
-		.offset = (uintptr_t)p - object->start, .size = size, .last_seq = object->home->last_seq,
-		.cause = { .why = ADSM_WHY_PREFETCH, .where = (uintptr_t)where },
-	};
+	adsm_home_lock(prefetcher->home, &old);
 	number = give(prefetcher, prefetch);
 	/* The thread may do the prefetch, and free it, from here on. */
 	adsm_home_unlock(prefetcher->home, &old);
 	adsm_os_poke(&prefetcher->given_word);
 	if (ret_event)
-		*ret_event = event_of(prefetcher->home, target ? TO_DEVICE : TO_HOST, number);
+		*ret_event = event_of(prefetcher->home, (unsigned)direction, number);
 	return 0;
 }
 
@@ -262,12 +274,18 @@ static int result_of(adsmEvent event, bool wait, struct result *ret_result)
 		error ? adsm_fail(error, "the prefetch has not ended") : 0;
 }
 
-static int prefetch_error(adsmEvent event, int error)
+static int prefetch_error(adsmEvent event, const struct result *result)
 {
-	if (error == -EINVAL)
-		return adsm_fail(error, "the object was freed before its prefetch had ended");
-	return error ? adsm_fail(error, "a prefetch failed: %s",
-				 adsm_home_reason(&adsm_homes[event.device], error)) : 0;
+	const struct adsm_home *home = &adsm_homes[event.device];
+
+	if (!result->error)
+		return 0;
+	if (result->error == -EINVAL)
+		return adsm_fail(-EINVAL, "the object was freed before its prefetch had ended");
+	/* If a device was lost, it is the target, or the one that the object should leave. */
+	if (!atomic_load(&home->device->lost))
+		home = &adsm_homes[result->device];
+	return adsm_fail(result->error, "a prefetch failed: %s", adsm_home_reason(home, result->error));
 }
 
 int adsm_prefetch_query(adsmEvent event)
@@ -275,7 +293,7 @@ int adsm_prefetch_query(adsmEvent event)
 	struct result result;
 	int error = result_of(event, false, &result);
 
-	return error ? error : prefetch_error(event, result.error);
+	return error ? error : prefetch_error(event, &result);
 }
 
 int adsm_prefetch_wait(adsmEvent event)
@@ -283,7 +301,7 @@ int adsm_prefetch_wait(adsmEvent event)
 	struct result result;
 	int error = result_of(event, true, &result);
 
-	return error ? error : prefetch_error(event, result.error);
+	return error ? error : prefetch_error(event, &result);
 }
 
 int adsm_prefetch_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns)
@@ -292,7 +310,7 @@ int adsm_prefetch_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_e
 	int error = result_of(event, false, &result);
 
 	if (!error)
-		error = prefetch_error(event, result.error);
+		error = prefetch_error(event, &result);
 	if (!error && !result.span.start_ns)
 		error = adsm_fail(-EINVAL, "the times of the prefetch are not known any more: the library keeps those "
 				  "of the last %d prefetches to each side", ADSM_PREFETCHES_KEPT);

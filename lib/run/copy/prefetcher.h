@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "core/home.h"
+#include "run/copy/prefetch.h"
 
 /*
  * The lower half of adsmEvent.queue, for a prefetch to the device; and plus 1, to the host. Smaller numbers are other
@@ -19,11 +19,11 @@
 /*
  * Move bytes of an object to one side, and return before they have moved.
  *
- * @device: ADSM_HOST, or the object's device.
+ * @device: ADSM_HOST, or a device. If that is not the object's, the object moves there by @mover.
  * @ret_event: NULL: not needed.
  * @where: the caller's code address.
  */
-int adsm_prefetch(const void *p, size_t size, int device, adsmEvent *ret_event, const void *where);
+int adsm_prefetch(const void *p, size_t size, int device, adsmEvent *ret_event, adsm_mover *mover, const void *where);
 
 static inline bool adsm_event_is_prefetch(adsmEvent event)
 {

@@ -10,3 +10,7 @@
  * failed.
  */
 int adsm_replicas_end(const struct adsm_object *object, bool mine);
+/* Wait for the calls so far that use a replica of the object. No lock is held. Returns like adsm_replicas_end(). */
+int adsm_replicas_wait(const struct adsm_object *object);
+/* End the replicas of the object. Returns false if a call uses one. No lock is held, and no new ones are made. */
+bool adsm_replicas_end_idle(const struct adsm_object *object);
