@@ -418,7 +418,6 @@ ADSM_TASK(crashes, ADSM_PTR(int, p), ADSM_VAL(unsigned long, where), ADSM_VAL(in
 	ADSM_UNLOCK(11);
 }
 
-/* One fails while another computes on, without end. */
 /* All free the same memory: one may. */
 ADSM_TASK(all_free, ADSM_INOUT(unsigned long, where))
 {
@@ -443,6 +442,25 @@ ADSM_TASK(stuck, ADSM_VAL(int, holder), ADSM_VAL(int, fails))
 	ADSM_UNLOCK(21);
 }
 
+/* One fails while the holder of the lock computes, which from then on only releases locks and computes. */
+ADSM_TASK(only_unlocks, ADSM_VAL(int, n))
+{
+	if (!ADSM_WORKER)
+		for (int i = 0; i < 100; i++)
+			ADSM_LOCK(i);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER)
+		ADSM_UNLOCK(0);
+	for (int i = 0; i < 100; i++) {
+		for (volatile int k = 0; k < n; k++)
+			;
+		ADSM_UNLOCK(i);
+	}
+	for (volatile unsigned i = 0; ; i++)
+		;
+}
+
+/* One fails while another computes on, without end. */
 ADSM_TASK(computes_on, ADSM_INOUT(volatile int, go))
 {
 	if (!ADSM_WORKER)

@@ -169,6 +169,20 @@ static void check_alive(void)
 
 #define VAL(v) adsmVal((int)(v))
 
+/* Workers of a task that has failed end at their next release, too. The holder's first one must not come before the
+ * failure. */
+static void fails_at_holder(void)
+{
+	int error, n = 10000000;
+
+	do {
+		error = RUN("only_unlocks", 2, VAL(n));
+		n *= 2;
+	} while (error == -EPERM && strstr(adsmLastError(), "no worker holds") && n < 1000000000);
+	check_failed_with(error, -EPERM, "worker 1", "lock 0", "worker 0 holds", NULL);
+	check_alive();
+}
+
 static void errors(void)
 {
 	const char *option = on_nodes ? "ADSM_CLUSTER_NODES" :
@@ -208,6 +222,7 @@ static void errors(void)
 	check_failed_with(RUN("frees", 1, adsmPtr(numbers)), -EINVAL, "worker 0 frees", NULL);
 	check_failed_with(RUN("all_free", 6, adsmPtr(numbers)), -EINVAL, "'all_free'", "frees", NULL);
 	check_alive();
+	fails_at_holder();
 	/* Flags. Of a task that has failed none stays set, nor of one that has ended. */
 	check_failed_with(RUN("no_flag", 3, VAL(1), VAL(1)), -EDEADLK, "'no_flag'", "worker 0 waits for flag 100",
 			  "worker 2 waits for flag 102", "1 of 3 have ended", NULL);

@@ -246,6 +246,8 @@ void adsm_task_unlock(struct adsm_task_worker *worker, uint32_t id)
 						     memory_order_relaxed))
 		unlock_slow(lock, self, id);
 	self->n_unlocks++;
+	if (atomic_load_explicit(&adsm_task.failed, memory_order_relaxed))
+		adsm_task_leave(self);
 }
 
 /* ---- all locks */

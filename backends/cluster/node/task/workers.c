@@ -140,9 +140,10 @@ static void acquire(struct worker *worker, uint32_t id)
 static void release(struct worker *worker, uint32_t id)
 {
 	adsm_copies_release(pages_of(worker));
+	/* A worker that leaves here still holds the lock, for say_owner(). */
+	check(worker, adsm_hcrc_node_release(index_of(worker), id));
 	worker->locks[find_lock(worker, id)] = worker->locks[worker->n_locks - 1];
 	worker->n_locks--;
-	check(worker, adsm_hcrc_node_release(index_of(worker), id));
 }
 
 static void check_number(const struct worker *worker, uint32_t id)
