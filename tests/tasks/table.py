@@ -47,6 +47,9 @@ def main():
                                   ("radix", 2, 0), ("raytrace", 2, 8 * 8 + 16)):
         check_row(name, here[name], barriers, locks)
     print(done.stdout)
+    # Barriers are counted also if a node has no worker.
+    alone = run("--workers", "1", "--table", TABLE, "jacobi").stdout
+    check_row("jacobi", re.search(r"^\| jacobi \| (.*) \|$", alone, re.M)[1].split(" | "), 41, 0)
     for words, text in ((["--table", "4", "ep"], "the tables with counts are 5 and 6"), (["--table"], "--table")):
         done = run(*words)
         assert done.returncode == 1 and text in done.stderr and not done.stdout, done

@@ -414,6 +414,7 @@ static void all_arrived(struct adsm_hcrc *hcrc)
 		if (hcrc->config.workers[i] || now->n_all_ended)
 			adsm_hcrc_send_with_notices(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_DEPART,
 					.count = now->n_all_ended != 0 });
+	hcrc->counts.barriers += !now->n_all_ended;
 	now->n_arrived = now->n_all_ended = 0;
 }
 

@@ -272,7 +272,6 @@ int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *
 	}
 	now->arrived = false;
 	now->at_barrier = 0;
-	hcrc->counts.barriers++;
 	for (uint32_t i = 0; i < adsm_hcrc_n_workers(hcrc); i++)
 		if (hcrc->workers[i].waits == ADSM_HCRC_AT_BARRIER)
 			adsm_hcrc_go(hcrc, i);

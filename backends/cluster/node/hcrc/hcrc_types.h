@@ -100,7 +100,7 @@ struct adsm_hcrc_counts {
 	uint64_t read_misses, write_misses, upgrades;	/* requests to homes, or to the manager if a page has no home */
 	uint64_t early_diffs, diffs;			/* diffs that were sent before a release; and by a release */
 	uint64_t evicted;
-	uint64_t barriers;
+	uint64_t barriers;				/* counted by the manager's node, which may have no worker */
 	uint64_t locks, global_locks;			/* locks taken; and of these, requested from the manager */
 	uint64_t messages;				/* sent to other nodes, without probes and their answers */
 };
