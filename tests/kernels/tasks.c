@@ -312,6 +312,17 @@ ADSM_TASK(locks_at_barrier, ADSM_VAL(int, who))
 	ADSM_ALL_BARRIER;
 }
 
+/* Two workers make different errors at the same time. */
+ADSM_TASK(two_errors, ADSM_VAL(int, unused))
+{
+	(void)unused;
+	ADSM_ALL_BARRIER;
+	if (!ADSM_WORKER)
+		ADSM_UNLOCK(7);
+	else
+		ADSM_LOCK(1u << 21);
+}
+
 /* All wait for flags that none of them sets, but for one worker, which ends or waits at the barrier. */
 ADSM_TASK(no_flag, ADSM_VAL(int, who), ADSM_VAL(int, ends))
 {

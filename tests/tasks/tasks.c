@@ -183,6 +183,19 @@ static void fails_at_holder(void)
 	check_alive();
 }
 
+/* Code and sentence are those of the same error. */
+static void fails_twice(void)
+{
+	for (int i = 0; i < 40; i++) {
+		const int error = RUN("two_errors", 2, VAL(0));
+
+		if (error == -EPERM)
+			check_failed_with(error, -EPERM, "worker 0", "lock 7, which no worker holds", NULL);
+		else
+			check_failed_with(error, -EINVAL, "worker 1", "lock 2097152", NULL);
+	}
+}
+
 static void errors(void)
 {
 	const char *option = on_nodes ? "ADSM_CLUSTER_NODES" :
@@ -223,6 +236,7 @@ static void errors(void)
 	check_failed_with(RUN("all_free", 6, adsmPtr(numbers)), -EINVAL, "'all_free'", "frees", NULL);
 	check_alive();
 	fails_at_holder();
+	fails_twice();
 	/* Flags. Of a task that has failed none stays set, nor of one that has ended. */
 	check_failed_with(RUN("no_flag", 3, VAL(1), VAL(1)), -EDEADLK, "'no_flag'", "worker 0 waits for flag 100",
 			  "worker 2 waits for flag 102", "1 of 3 have ended", NULL);

@@ -524,7 +524,9 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	ret_costs->n_workers = task.begin.n_workers;
 	ret_costs->n_barriers = n_barriers;
 	ret_costs->virtual_ns = virtual_ns;
-	if (status)
-		say_failure(status, ret_text);
-	return status;
+	if (!status)
+		return 0;
+	say_failure(status, ret_text);
+	/* If workers on several nodes made errors, the text may belong to another one than the status. */
+	return task.sum.error ? task.sum.error : status;
 }
