@@ -312,6 +312,15 @@ ADSM_TASK(locks_at_barrier, ADSM_VAL(int, who))
 	ADSM_ALL_BARRIER;
 }
 
+/* Two workers have n locks each, and want the last one of each other. */
+ADSM_TASK(has_many, ADSM_VAL(int, n))
+{
+	for (int i = 0; i < n; i++)
+		ADSM_LOCK(100 * ADSM_WORKER + i);
+	ADSM_ALL_BARRIER;
+	ADSM_LOCK(100 * (1 - ADSM_WORKER) + n - 1);
+}
+
 /* Two workers make different errors at the same time. */
 ADSM_TASK(two_errors, ADSM_VAL(int, unused))
 {

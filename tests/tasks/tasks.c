@@ -226,6 +226,8 @@ static void errors(void)
 	check_failed_with(RUN("circle", 100, VAL(0)), -EDEADLK, "worker 3 waits for lock 4, which worker 4 holds",
 			  "96 more", NULL);
 	check_alive();
+	check_failed_with(RUN("has_many", 2, VAL(40)), -EDEADLK, "worker 0 waits for lock 139, which worker 1 holds",
+			  "worker 1 waits for lock 39, which worker 0 holds", NULL);
 	check_failed_with(RUN("locks_at_barrier", 3, VAL(1)), -EDEADLK, "worker 0 waits for lock 3, "
 			  "which worker 1 holds", "worker 1 waits at the barrier", NULL);
 	check_alive();

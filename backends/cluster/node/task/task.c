@@ -39,7 +39,7 @@ struct done {
 	uint64_t ns;			/* duration of the node's part */
 	struct adsm_task_costs costs;
 	struct adsm_worker_left left[ADSM_HCRC_WORKERS_MAX];
-};					/* if the task is counted, a struct adsm_node_record follows */
+};					/* the locks that each worker held follow; if the task is counted, a record */
 
 static struct {
 	const struct adsm_node_words *words;
@@ -61,6 +61,7 @@ static struct {
 	uint64_t failed_ns;		/* when the task failed; 0: it has not failed */
 	struct done sum;
 	struct adsm_worker_left left[ADSM_HCRC_NODES_MAX * ADSM_HCRC_WORKERS_MAX];
+	uint16_t holders[ADSM_TASK_LOCKS_MAX];	/* worker + 1 that held the lock when the task failed */
 	struct adsm_task_record *record;	/* of all workers, for the application */
 	uint8_t *heap;			/* its contents between tasks */
 } task;
@@ -262,11 +263,14 @@ static void send_done(void)
 {
 	static struct adsm_pack out;
 	struct adsm_node_record record = { .n_waits = 0 };
+	uint32_t first, n = interval(adsm_comm.rank, &first);
 	struct done done;
 
 	end_part(&done, &record);
 	out.n = 0;
 	adsm_pack_put(&out, &done, sizeof(done), 8);
+	for (uint32_t i = 0; i < n; i++)
+		adsm_pack_put(&out, adsm_workers_locks(i), done.left[i].n_locks * sizeof(uint32_t), 8);
 	if (task.begin.counted)
 		adsm_node_record_pack(&out, &record);
 	adsm_hcrc_node_finish();
@@ -313,12 +317,25 @@ static void add_done(int rank, const struct done *done, const struct adsm_node_r
 	task.n_done++;
 }
 
+static void add_locks(uint32_t worker, const uint32_t *locks, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (locks[i] < ADSM_TASK_LOCKS_MAX)
+			task.holders[locks[i]] = (uint16_t)(worker + 1);
+}
+
 static void note_done(const struct adsm_letter *letter)
 {
 	size_t at = 0;
 	const struct done *done = adsm_pack_take(letter, &at, sizeof(*done), 8);
 	struct adsm_node_record record = { .n_waits = 0 };
+	uint32_t first, n = interval(letter->from, &first);
 
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t n_locks = done->left[i].n_locks;
+
+		add_locks(first + i, adsm_pack_take(letter, &at, n_locks * sizeof(uint32_t), 8), n_locks);
+	}
 	if (task.begin.counted)
 		record = adsm_node_record_unpack(letter, &at);
 	add_done(letter->from, done, &record);
@@ -357,6 +374,18 @@ static void check_time(int status)
 		       strerror(-status));
 }
 
+static void note_own_done(void)
+{
+	struct adsm_node_record record = { .n_waits = 0 };
+	uint32_t first, n = interval(0, &first);
+	struct done done;
+
+	end_part(&done, &record);
+	for (uint32_t i = 0; i < n; i++)
+		add_locks(i, adsm_workers_locks(i), done.left[i].n_locks);
+	add_done(0, &done, &record);
+}
+
 static int wait_for_all(void (*poll_all)(void))
 {
 	bool ended = false;
@@ -370,11 +399,7 @@ static int wait_for_all(void (*poll_all)(void))
 		found |= adsm_hcrc_node_poll();
 		poll_all();
 		if (!ended && has_ended(&status)) {
-			struct adsm_node_record record = { .n_waits = 0 };
-			struct done done;
-
-			end_part(&done, &record);
-			add_done(0, &done, &record);
+			note_own_done();
 			ended = found = true;
 		}
 		check_time(status);
@@ -411,10 +436,8 @@ static struct adsm_task_state state_of(uint32_t worker)
 {
 	struct adsm_task_state state = { .waits_for = task.left[worker].waits_for };
 
-	for (uint32_t i = 0; i < task.begin.n_workers && state.waits_for < ADSM_TASK_LOCKS_MAX && !state.holder; i++)
-		for (uint32_t k = 0; k < task.left[i].n_locks; k++)
-			if (task.left[i].locks[k] == state.waits_for)
-				state.holder = i + 1;
+	if (state.waits_for < ADSM_TASK_LOCKS_MAX)
+		state.holder = task.holders[state.waits_for];
 	return state;
 }
 
@@ -445,6 +468,7 @@ static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", task.launch.name, text);
 	if (task.sum.error == -EPERM)
 		say_owner(ret_text);
+	memset(task.holders, 0, sizeof(task.holders));
 }
 
 /* Record how the workers shared pages. */

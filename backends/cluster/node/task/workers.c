@@ -394,13 +394,13 @@ int adsm_workers_result(const char **ret_text)
 struct adsm_worker_left adsm_workers_left(uint32_t i)
 {
 	const struct worker *worker = &workers.all[i];
-	struct adsm_worker_left left = { worker->waits_for, worker->gives_back, worker->n_locks, { 0 } };
-	const uint32_t most = sizeof(left.locks) / sizeof(left.locks[0]);
 
-	left.n_locks = left.n_locks < most ? left.n_locks : most;
-	if (left.n_locks)
-		memcpy(left.locks, worker->locks, left.n_locks * sizeof(*left.locks));
-	return left;
+	return (struct adsm_worker_left){ worker->waits_for, worker->gives_back, worker->n_locks };
+}
+
+const uint32_t *adsm_workers_locks(uint32_t i)
+{
+	return workers.all[i].locks;
 }
 
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts)

@@ -43,9 +43,10 @@ int adsm_workers_result(const char **ret_text);
 struct adsm_worker_left {
 	uint32_t waits_for;		/* as in struct adsm_task_state: what it waited for */
 	uint32_t gives_back;		/* 1: it released the lock waits_for without holding it */
-	uint32_t n_locks, locks[6];	/* number of locks it held, and the first of them */
+	uint32_t n_locks;		/* number of locks it held */
 };
 struct adsm_worker_left adsm_workers_left(uint32_t i);
+const uint32_t *adsm_workers_locks(uint32_t i);	/* these locks */
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts);
 /* What the workers did, by their numbers on this node, with times of this node's clock. Empty if the launch is not
  * counted. */
