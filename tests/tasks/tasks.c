@@ -271,13 +271,16 @@ static void crash(const char *has)
 	int error;
 
 	if (!strcmp(has, "crash-flag")) {
-		check_failed_with(RUN("flag_of_one", 6, adsmPtr(numbers), adsmVal(1ul << 44), VAL(4)), -ENODEV,
-				  "'flag_of_one'", "SIGSEGV", "worker 4", NULL);
+		const int who = on_nodes ? 0 : 4;
+
+		check_failed_with(RUN("flag_of_one", 6, adsmPtr(numbers), adsmVal(1ul << 44), VAL(who)), -ENODEV,
+				  "'flag_of_one'", "SIGSEGV", who ? "worker 4" : "worker 0",
+				  on_nodes ? " on node 0 (" : "", NULL);
 		return;
 	}
 	error = RUN("crashes", 6, adsmPtr(numbers), adsmVal(where), VAL(5), VAL(in_section));
 
-	check_failed_with(error, -ENODEV, "'crashes'", "SIGSEGV", "worker 5", NULL);
+	check_failed_with(error, -ENODEV, "'crashes'", "SIGSEGV", "worker 5", on_nodes ? " on node 1 (" : "", NULL);
 	CHECK(where > 2ul << 20 ||
 	      strstr(adsmLastError(), " bytes behind the end of the 4096 bytes of an object at 0x"));
 	CHECK_EQ(strstr(adsmLastError(), "lock 11") != NULL, in_section);

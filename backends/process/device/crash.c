@@ -42,6 +42,15 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 		strncpy(note->why, why, sizeof(note->why) - 1);
 }
 
+/* A node's place is there already: that of the worker follows it. */
+static void say_place(struct adsm_process_crash *note)
+{
+	const size_t n = strnlen(note->place, sizeof(note->place) - 1);
+
+	if (adsm_crash_place)
+		adsm_crash_place(note->place + n, sizeof(note->place) - n);
+}
+
 void adsm_crash_where(struct adsm_process_crash *note)
 {
 	note->launch = adsm_crash_launch;
@@ -85,8 +94,8 @@ static void crashed(int sig, siginfo_t *info, void *context)
 			note->sender = (uint32_t)info->si_pid;
 			note->user = info->si_uid;
 		}
-		if (adsm_crash_in_kernel && adsm_crash_place)
-			adsm_crash_place(note->place, sizeof(note->place));
+		if (adsm_crash_in_kernel)
+			say_place(note);
 		/* A signal that was sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		if (adsm_crash_explain && note->in_kernel && !note->sent)
@@ -113,8 +122,7 @@ static _Noreturn void end_now(int signal, uint64_t address, const char *why, boo
 		note->in_kernel = true;
 		note->is_said = is_said;
 		note->launch = adsm_crash_launch;
-		if (adsm_crash_place)
-			adsm_crash_place(note->place, sizeof(note->place));
+		say_place(note);
 		note->address = address;
 		say_why(note, why);
 	}
