@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define CHECK_MORE adsmLastError()
 #include "../check.h"
@@ -310,9 +311,54 @@ static void stuck(void)
 	check_failed_with(adsmSync(), -ENODEV, NULL);
 }
 
+/* The library has a pidfd of the device's process. */
+static int pid_of_device(void)
+{
+	char path[64], line[128];
+	int pid = 0;
+
+	for (int fd = 0; fd < 4096 && !pid; fd++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file))
+			sscanf(line, "Pid: %d", &pid);
+		if (file)
+			fclose(file);
+	}
+	return pid;
+}
+
+/* The first task reserves two ranges for the memory of ADSM_TASK_ALLOC. If there is no room for the first or the second
+ * one, the next task tries again. */
+static void short_of_room(void)
+{
+	const int device = pid_of_device();
+	struct rlimit was, limit;
+	unsigned long pages;
+	char path[64];
+
+	CHECK(device > 0);
+	snprintf(path, sizeof(path), "/proc/%d/statm", device);
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen(path, "r");
+
+		CHECK(file && fscanf(file, "%lu", &pages) == 1 && !fclose(file));
+		CHECK_EQ(prlimit(device, RLIMIT_AS, NULL, &was), 0);
+		limit = (struct rlimit){ pages * 4096 + (i ? 3ul << 29 : 1ul << 29), was.rlim_max };
+		CHECK_EQ(prlimit(device, RLIMIT_AS, &limit, NULL), 0);
+		check_failed_with(RUN("uses_lock", 1, VAL(1)), -ENOMEM, "'uses_lock'", "not enough memory", NULL);
+		CHECK_EQ(prlimit(device, RLIMIT_AS, &was, NULL), 0);
+	}
+	CHECK_OK(RUN("uses_lock", 1, VAL(1)));
+}
+
 /* Each has bytes beside everybody else's, and numbers across the ends of pages. */
 static void pages(void)
 {
+	if (!on_nodes)
+		short_of_room();
 	for (size_t i = 0; i < N_SIZES && few_and_many[i] <= most; i++) {
 		const unsigned n = few_and_many[i];
 		int *wrong = numbers + N / 2;

@@ -265,8 +265,12 @@ static int start_heap(struct adsm_crc_span *span)
 	void *range;
 
 	span->bytes = adsm_os_table(HEAP_SIZE);
-	if (!span->bytes || adsm_os_reserve(0, HEAP_SIZE + HEAP_ALIGNMENT, &range))
+	if (!span->bytes)
 		return -ENOMEM;
+	if (adsm_os_reserve(0, HEAP_SIZE + HEAP_ALIGNMENT, &range)) {
+		adsm_os_unmap(span->bytes, HEAP_SIZE);
+		return -ENOMEM;
+	}
 	span->begin = ((uintptr_t)range + HEAP_ALIGNMENT - 1) & ~(HEAP_ALIGNMENT - 1);
 	span->end = span->begin + HEAP_SIZE;
 	tasks.heap = (struct adsm_lent){ .base = (uint8_t *)span->begin, .size = HEAP_SIZE, .open = HEAP_SIZE };
@@ -275,19 +279,22 @@ static int start_heap(struct adsm_crc_span *span)
 
 static int start_memory(bool counted)
 {
-	struct adsm_crc_span *spans = tasks.crc.spans;
-	int ret = 0;
+	struct adsm_crc_span heap = { .bytes = NULL }, *spans = tasks.crc.spans;
+	int ret;
 
 	if (!tasks.crc.page) {
+		ret = start_heap(&heap);
+		/* The next task tries again. */
+		if (ret)
+			return ret;
 		adsm_crc_init(&tasks.crc, tasks.cores.page);
-		ret = start_heap(&spans[HEAP]);
+		spans[HEAP] = heap;
 		spans[OBJECTS] = (struct adsm_crc_span){
 			.begin = tasks.memory.base, .end = tasks.memory.base + tasks.memory.size,
 			.bytes = tasks.memory.bytes, .live = tasks.memory.live,
 		};
 	}
-	if (!ret)
-		ret = adsm_crc_write_span(&tasks.crc, &spans[OBJECTS], counted);
+	ret = adsm_crc_write_span(&tasks.crc, &spans[OBJECTS], counted);
 	return ret ? ret : adsm_crc_write_span(&tasks.crc, &spans[HEAP], counted);
 }
 
