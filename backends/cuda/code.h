@@ -17,5 +17,5 @@ struct adsm_cuda_code {
 	CUfunction adopted;
 	struct adsm_module_info *info;	/* of a module in CUDA C; else NULL */
 	struct adsm_cuda_variable *variables;	/* the driver's memory of its variables, info->n_symbols (variable.c) */
-	struct adsm_cuda_constants *constants;	/* of launches (launch.c), under the compute queue's lock */
+	struct adsm_cuda_constants *constants;	/* of launches (launch.c), with the device's constants_lock */
 };

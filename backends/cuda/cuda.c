@@ -295,6 +295,7 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 		return -ENOMEM;
 	device->base.base.backend = &adsm_backend_cuda;
 	device->base.run = adsm_cuda_run;
+	adsm_lock_init(&device->constants_lock, ADSM_RANK_MEMORIES);
 	adsm_lock_init(&device->end_lock, ADSM_RANK_END);
 	for (unsigned i = 0; i < ADSM_DRIVEN_QUEUES; i++)
 		adsm_cuda_queue_init(device, i);

@@ -65,6 +65,7 @@ struct adsm_cuda_device {
 	int capability;			/* 10 * major + minor */
 	const struct adsm_cuda_memory_kind *memory_kind;	/* where objects are */
 	struct adsm_cuda_queue queues[ADSM_DRIVEN_QUEUES];
+	struct adsm_lock constants_lock;	/* for the memory of constants, which all lanes use (launch.c) */
 	struct adsm_lock end_lock;	/* held while operations are marked as done */
 	struct adsm_cuda_clock clock;	/* with end_lock */
 	char *alias_base;		/* the CPU's side of objects, for pinning */

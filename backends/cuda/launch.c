@@ -37,7 +37,8 @@ struct adsm_cuda_constants {
 	char *staging;
 	bool registered;
 	size_t size;
-	uint64_t seq;			/* the last launch that used this memory */
+	const struct adsm_cuda_queue *queue;	/* of the last launch that used this memory, and its number there */
+	uint64_t seq;
 };
 
 /* Call this in the device's context. */
@@ -77,22 +78,39 @@ static CUresult create_constants(size_t size, struct adsm_cuda_constants **ret_c
 	return CUDA_SUCCESS;
 }
 
-/* Get memory that no launch uses any more, or new memory. The queue's lock is held. */
+/* Can the next launch of @queue have this memory? A launch of that queue which failed has no number yet. */
+static bool is_free(const struct adsm_cuda_constants *constants, const struct adsm_cuda_queue *queue)
+{
+	return constants->seq <= atomic_load(&constants->queue->base.done) ||
+		(constants->queue == queue && constants->seq > atomic_load(&queue->base.submitted));
+}
+
+/* Get memory that no launch uses any more, or new memory, for the next launch of @queue, whose lock is held. Lanes take
+ * from one list. */
 static CUresult take_constants(struct launch *l, const struct adsm_cuda_queue *queue)
 {
 	struct adsm_cuda_code *code = (struct adsm_cuda_code *)l->entry->base.base.code;
-	uint64_t done = atomic_load(&queue->base.done);
-	CUresult error;
+	struct adsm_cuda_constants *constants;
+	CUresult error = CUDA_SUCCESS;
 
-	for (l->constants = code->constants; l->constants; l->constants = l->constants->next)
-		if (l->constants->seq <= done && l->constants->size >= l->const_size)
-			return CUDA_SUCCESS;
-	error = create_constants(l->const_size, &l->constants);
-	if (error)
-		return error;
-	l->constants->next = code->constants;
-	code->constants = l->constants;
-	return CUDA_SUCCESS;
+	adsm_lock(&l->device->constants_lock);
+	for (constants = code->constants; constants; constants = constants->next)
+		if (is_free(constants, queue) && constants->size >= l->const_size)
+			break;
+	if (!constants) {
+		error = create_constants(l->const_size, &constants);
+		if (!error) {
+			constants->next = code->constants;
+			code->constants = constants;
+		}
+	}
+	if (!error) {
+		constants->queue = queue;
+		constants->seq = atomic_load(&queue->base.submitted) + 1;
+		l->constants = constants;
+	}
+	adsm_unlock(&l->device->constants_lock);
+	return error;
 }
 
 static size_t const_room(size_t size)
@@ -263,9 +281,6 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 					       queue->stream, l->params, NULL);
 	if (!error && l->entry->kernel)
 		error = adsm_cuda_variables_copy(l->entry, asked, false, queue->stream);
-	/* The number that the launch will get. */
-	if (!error && l->constants)
-		l->constants->seq = atomic_load(&queue->base.submitted) + 1;
 	return error;
 }
 

@@ -74,6 +74,30 @@ static void unnamed(void)
 	CHECK_EQ(c[7], 9);
 }
 
+/* Each call has its own constants while calls of another queue come and go. */
+static void constants(void)
+{
+	unsigned *slow = words(1, 0), *quick = words(1, 0), table[4] = { 0 };
+	adsmQueue *one = queue(), *other = queue();
+
+	CHECK_OK(adsmQueueSet(other));
+	for (unsigned i = 0; i < 3; i++)
+		CALL("late_const", 1, adsmVal(1ul), adsmPtr(quick), adsmConst(table, sizeof(table)));
+	SYNC();
+	for (unsigned i = 1; i <= 3; i++) {
+		CHECK_OK(adsmQueueSet(one));
+		table[0] = 100 + i;
+		CALL("late_const", 1, adsmVal(SPIN), adsmPtr(slow), adsmConst(table, sizeof(table)));
+		CHECK_OK(adsmQueueSet(other));
+		table[0] = 200 + i;
+		CALL("late_const", 1, adsmVal(1ul), adsmPtr(quick), adsmConst(table, sizeof(table)));
+		SYNC();
+		CHECK_EQ(*slow, 100 + i);
+		CHECK_EQ(*quick, 200 + i);
+	}
+	CHECK_OK(adsmQueueSet(NULL));
+}
+
 #define THREADS 4
 #define CALLS 100u
 #define LISTS 6u
@@ -524,6 +548,7 @@ static void restarted(void)
 static const struct conform_case cases[] = {
 	CASE("queue-conflicts", conflicts),
 	CASE("queue-unnamed", unnamed),
+	CASE("queue-constants", constants),
 	CASE("queue-threads", threads),
 	CASE("queue-random", random_calls),
 	CASE("queue-moves", random_moves),

@@ -190,6 +190,17 @@ ADSM_KERNEL(from_const, ADSM_OUT(unsigned char, to), ADSM_CONST(unsigned char, t
 	}
 }
 
+ADSM_KERNEL(late_const, ADSM_VAL(unsigned long, spins), ADSM_OUT(unsigned, to), ADSM_CONST(unsigned, table))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X == 0) {
+			unsigned zero = spin(spins);
+
+			*to = table[0] + zero;
+		}
+	}
+}
+
 ADSM_KERNEL(values, ADSM_OUT(long, out), ADSM_OUT(float, fraction), ADSM_VAL(signed char, c), ADSM_VAL(long, l),
 	    ADSM_VAL(float, f), ADSM_VAL(struct three, t))
 {
