@@ -82,12 +82,16 @@ void adsm_cl_release_kept(struct adsm_cl_device *device)
 /*
  * Free memory that calls no longer use, as far as the library knows. Kernels of a lost device may still run. The driver
  * keeps buffers for them. It does not keep memory that kernels have by its address, so this memory stays until the
- * device closes.
+ * device closes. The pages of unified memory are the arena's, and become another object's: wait for the kernels.
  */
 static void release(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
+	const bool unified = device->base.base.caps.unified, lost = adsm_driven_is_lost(&device->base);
+
 	memory->next = NULL;
-	if (!adsm_driven_is_lost(&device->base) || !memory->base.address || device->base.base.caps.unified) {
+	for (unsigned i = 0; i < ADSM_DRIVEN_QUEUES && lost && unified; i++)
+		adsm_cl_queue_finish(&device->queues[i]);
+	if (!lost || !memory->base.address || unified) {
 		release_list(device, memory);
 		return;
 	}

@@ -95,6 +95,12 @@ int adsm_cl_queue_create(struct adsm_cl_queue *queue)
 	return adsm_cl_error(device, error, "creating a command queue");
 }
 
+void adsm_cl_queue_finish(struct adsm_cl_queue *queue)
+{
+	if (queue->cl && atomic_load(&queue->n_callbacks) < atomic_load(&queue->base.submitted))
+		adsm_cl.clFinish(queue->cl);
+}
+
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue)
 {
 	if (!queue->cl)

@@ -7,6 +7,8 @@
 /* Before create(), a queue has no operations. The queues of later lanes are created at their first launch. */
 void adsm_cl_queue_init(struct adsm_cl_device *device, unsigned number);
 int adsm_cl_queue_create(struct adsm_cl_queue *queue);
+/* Wait until the driver has run the operations of the queue. Signals are blocked. */
+void adsm_cl_queue_finish(struct adsm_cl_queue *queue);
 /* Waits for the operations of the queue. Returns false if callbacks of a lost device may still come. */
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
 /* If @error, the result of enqueueing a command, is 0: wait for the command, and release its event. */

@@ -582,6 +582,33 @@ static void lost_in_wrapper(void)
 		in_process(lose_in_wrapper, nth);
 }
 
+/* The same in the CPU's own pages, which an object of another device gets afterwards. */
+static void lost_unified(size_t unused)
+{
+	unsigned *p, *q, *r;
+
+	use_shim("devices=2,event=clEnqueueNDRangeKernel:-2:1");
+	set("opencl_memory", "unified");
+	p = words(GROUP, 1);
+	q = words(GROUP, 1);
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(q), adsmVal(1u));
+	CALL("late_increment", 1, adsmVal(5 * SPIN), adsmPtr(p), adsmVal(1u));
+	CHECK_ERROR(adsmSync(), ENODEV);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmDeviceSet(1));
+	r = words(GROUP, 7);
+	CHECK(r == p);
+	/* It takes longer than the kernel of the lost device. */
+	CALL("late_increment", 1, adsmVal(10 * SPIN), adsmPtr(r + 1), adsmVal(1u));
+	SYNC();
+	CHECK_EQ(r[0], 7);
+	CHECK_EQ(r[1], 9);
+	CHECK_OK(adsmFree(q));
+	CHECK_OK(adsmFree(r));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 /* The device is lost because of one kernel. Another one still runs when the program frees its object. */
 static void lost_while_running(void)
 {
@@ -591,6 +618,7 @@ static void lost_while_running(void)
 	adsmEvent failed;
 
 	need_device();
+	in_process(lost_unified, 0);
 	use_shim("usm,event=clEnqueueNDRangeKernel:-2:2");
 	CHECK_OK(adsmInit());
 	p = alloc(size);
