@@ -152,28 +152,38 @@ static int set_args(struct launch *l)
 
 /* ---- enqueueing */
 
-/* Unified memory is mapped for the CPU, except while a kernel runs. */
+/* Unified memory is mapped for the CPU, except while a kernel runs. What could not be mapped after a kernel is mapped
+ * after the next one. */
 static cl_int unmap(struct launch *l, cl_command_queue queue)
 {
 	cl_int error = CL_SUCCESS;
 
 	for (size_t i = 0; i < l->n_memories && !error; i++) {
-		error = adsm_cl.clEnqueueUnmapMemObject(queue, l->memories[i]->buffer, l->memories[i]->pointer, 0, NULL,
-							NULL);
-		if (error)
-			l->n_memories = i;	/* only those before this one are mapped again */
+		struct adsm_cl_memory *memory = l->memories[i];
+
+		if (memory->mapped)
+			error = adsm_cl.clEnqueueUnmapMemObject(queue, memory->buffer, memory->pointer, 0, NULL, NULL);
+		if (!error)
+			memory->mapped = false;
 	}
 	return error;
 }
 
+/* @ret_event: NULL, or the event of the last command; then nothing is mapped. */
 static cl_int map(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 {
 	cl_int error = CL_SUCCESS;
 
-	for (size_t i = 0; i < l->n_memories && !error; i++)
-		adsm_cl.clEnqueueMapBuffer(queue, l->memories[i]->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
-					   l->memories[i]->base.size, 0, NULL,
-					   i + 1 == l->n_memories ? ret_event : NULL, &error);
+	for (size_t i = 0; i < l->n_memories && !error; i++) {
+		struct adsm_cl_memory *memory = l->memories[i];
+
+		if (memory->mapped)
+			continue;	/* it could not be unmapped */
+		adsm_cl.clEnqueueMapBuffer(queue, memory->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+					   memory->base.size, 0, NULL, i + 1 == l->n_memories ? ret_event : NULL,
+					   &error);
+		memory->mapped = !error;
+	}
 	return error;
 }
 

@@ -376,7 +376,8 @@ static int unified_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *m
 		return adsm_cl_error(device, error, "clCreateBuffer over host memory");
 	p = adsm_cl.clEnqueueMapBuffer(device->queues[ADSM_QUEUE_TO_HOST].cl, memory->buffer, CL_TRUE,
 				       CL_MAP_READ | CL_MAP_WRITE, 0, memory->base.size, 0, NULL, NULL, &error);
-	if (!error && p == memory->pointer)
+	memory->mapped = !error && p == memory->pointer;
+	if (memory->mapped)
 		return 0;
 	adsm_cl.clReleaseMemObject(memory->buffer);
 	return error ? adsm_cl_error(device, error, "mapping host memory") :

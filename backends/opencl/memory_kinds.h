@@ -9,6 +9,7 @@ struct adsm_cl_memory {
 	struct adsm_cl_memory *next, **at;	/* in the device's list */
 	cl_mem buffer;			/* NULL if memory is a pointer */
 	void *pointer;			/* the driver's pointer; with unified memory the alias */
+	bool mapped;			/* unified memory: for the CPU (launch.c) */
 	_Atomic bool used;		/* a write has ended: the driver has found memory for it */
 	_Atomic bool given;		/* the program has got it: not to be reused */
 };

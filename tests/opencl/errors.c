@@ -413,6 +413,24 @@ static void fail_transfers(void)
 	fail_each(FUNCTIONS("clEnqueueWriteBuffer", "clEnqueueReadBuffer"), 20);
 }
 
+/* Unified memory cannot be mapped again after a kernel: its end is known all the same, and the next calls work. */
+static void not_mapped(size_t unused)
+{
+	unsigned *p;
+
+	use_shim("fail=clEnqueueMapBuffer:-5:2,fail=clEnqueueMarkerWithWaitList:-5:1");
+	set("opencl_memory", "unified");
+	p = words(GROUP, 7);
+	for (unsigned i = 1; i <= 3; i++) {
+		CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(p), adsmVal(1u));
+		SYNC();
+		CHECK_EQ(p[0], 7 + i);
+	}
+	CHECK_OK(adsmFree(p));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 /* Whether anything is mapped depends on what is fast; and of what lazy does little is waited for. */
 static void fail_mappings(void)
 {
@@ -420,6 +438,7 @@ static void fail_mappings(void)
 	unsigned n_seen = fail_some(FUNCTIONS("clEnqueueMapBuffer", "clEnqueueUnmapMemObject",
 						"clWaitForEvents"), 24);
 
+	in_process(not_mapped, 0);
 	CHECK(n_seen || !protocol || strcmp(protocol, "rolling"));
 }
 
