@@ -172,7 +172,8 @@ static void wake_threads(const struct adsm_cl_device *device)
 		if (!adsm_once_note_read(table, i, &note) || note.device >= 0)
 			continue;
 		object = adsm_cl_units_find(device, note.address);
-		if (object && adsm_once_is_over(object->shared, note.unit))
+		/* An older note is for an object that had this address before. */
+		if (object && note.since_ns >= object->since_ns && adsm_once_is_over(object->shared, note.unit))
 			adsm_once_wake_unit(table, note.address, note.unit);
 	}
 	/* Waits that have no place in the table. */

@@ -127,6 +127,7 @@ static int once_add(struct adsm_device *base, const struct adsm_once_map *map)
 	object->size = map->size;
 	object->unit = map->unit;
 	object->count = map->count;
+	object->since_ns = adsm_os_now_ns();
 	object->shared_size = map->flags_size;
 	ret = map_object(object, map->flags_fd);
 	if (ret) {

@@ -10,6 +10,7 @@ struct adsm_cl_once_object {
 	uint64_t address;		/* the object's */
 	size_t size;
 	uint64_t unit, count;
+	uint64_t since_ns;		/* when it was made */
 	char *data;
 	struct adsm_once_shared *shared;
 	size_t shared_size;

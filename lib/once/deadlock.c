@@ -261,13 +261,11 @@ static void take_notes(void)
 	adsm_mutex_lock(&adsm_once_mutex);
 	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS; i++) {
 		struct adsm_once_note *note = &notes[0][n_notes[0]];
-		const struct adsm_once_object *object;
 		bool waits;
 
 		if (!adsm_once_note_read(adsm_once_table, i, note))
 			continue;
-		object = adsm_once_at(note->address);	/* the object may have been freed since */
-		waits = object && !adsm_once_is_over(object->shared, note->unit);
+		waits = adsm_once_awaited(note);
 		goes_on |= has_been_woken(i, note, waits);
 		if (waits)
 			slots[n_notes[0]++] = i;

@@ -292,6 +292,7 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size)
 	int error;
 
 	object->handle = (adsmOnce){ .size = size, .count = count };
+	object->since_ns = adsm_os_now_ns();
 	object->engine = NULL;
 	object->placed = 0;
 	atomic_store(&object->opened, false);

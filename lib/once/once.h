@@ -25,6 +25,7 @@ struct adsm_once_object {
 	struct adsm_object stand_in;	/* the object in the index; its start and span are the view's */
 	adsmOnce handle;		/* the program's handle; the program may have copies of it */
 	_Atomic bool live;
+	uint64_t since_ns;		/* when it was made */
 	const struct adsm_engine *engine;	/* the view's */
 	struct adsm_once_shared *shared;
 	size_t shared_size;		/* bytes, in whole pages */
@@ -73,6 +74,18 @@ static inline struct adsm_once_object *adsm_once_at(uintptr_t address)			/* [sig
 	struct adsm_object *object = adsm_index_find(address);
 
 	return object && object->once ? (struct adsm_once_object *)object : NULL;
+}
+
+/*
+ * The object that a wait is for; NULL: the wait is over, or the object was freed. A thread may leave a wait, and the
+ * library does not see it. The note stays, and may be older than the object at its address. adsm_once_mutex is held.
+ */
+static inline struct adsm_once_object *adsm_once_awaited(const struct adsm_once_note *note)
+{
+	struct adsm_once_object *object = adsm_once_at(note->address);
+
+	return object && note->since_ns >= object->since_ns && !adsm_once_is_over(object->shared, note->unit) ? object :
+		NULL;
 }
 
 /* The object whose readers' mapping contains an address. This is slow. */

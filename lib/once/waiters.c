@@ -65,15 +65,13 @@ size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_
 
 	adsm_mutex_lock(&adsm_once_mutex);
 	for (uint32_t i = 0; adsm_once_table && i < ADSM_ONCE_SLOTS; i++) {
-		struct adsm_once_object *object;
 		struct adsm_once_note note;
 		adsmOnceWaiter waiter;
 
 		if (!adsm_once_note_read(adsm_once_table, i, &note) || (address && note.address != (uintptr_t)address))
 			continue;
-		object = adsm_once_at(note.address);
 		/* Its thread is woken but has not removed its note yet, or is gone. */
-		if (!object || adsm_once_is_over(object->shared, note.unit) || is_gone(&note))
+		if (!adsm_once_awaited(&note) || is_gone(&note))
 			continue;
 		describe(&note, now > note.since_ns ? now : note.since_ns, &waiter);
 		insert(ret_waiters, n, max, &waiter);

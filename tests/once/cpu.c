@@ -696,6 +696,52 @@ static void contexts(void)
 	free(stacks);
 }
 
+static void *switch_once(void *stack)
+{
+	CHECK(!getcontext(&turns.context[0]));
+	turns.context[0].uc_stack.ss_sp = stack;
+	turns.context[0].uc_stack.ss_size = CONTEXT_STACK;
+	makecontext(&turns.context[0], wait_in_context, 0);
+	CHECK(!swapcontext(&turns.scheduler, &turns.context[0]));
+	for (turns.current = 1; turns.current == 1;)
+		sched_yield();
+	return NULL;
+}
+
+/* A thread does not go back to a context that waits. The wait is not one for the next object at the address. */
+static void abandoned(void)
+{
+	struct sigaction action = { .sa_handler = switch_away };
+	char *stack = malloc(CONTEXT_STACK);
+	const void *address;
+	pthread_t thread;
+
+	turns.once = make(1, PAGE);
+	address = turns.once->address;
+	turns.current = 0;
+	if (WITH_TSAN || WITH_ASAN) {	/* as above */
+		CHECK_OK(adsmOnceFree(turns.once));
+		free(stack);
+		return;
+	}
+	CHECK(stack && !sigaction(SIGUSR2, &action, NULL));
+	thread = start(switch_once, stack);
+	until_waiting(1, NULL);
+	CHECK(!pthread_kill(thread, SIGUSR2));
+	while (!turns.current)
+		sched_yield();
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 1);
+	put(turns.once, 0, 1);
+	CHECK_OK(adsmOnceFree(turns.once));
+	turns.once = make(1, PAGE);
+	CHECK(turns.once->address == address);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
+	CHECK_OK(adsmOnceFree(turns.once));
+	turns.current = 2;
+	end(thread);
+	free(stack);
+}
+
 static void cancels(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -876,7 +922,7 @@ int main(int argc, char **argv)
 		{ "touches", touches }, { "edges", edges }, { "stores", stores }, { "permissions", permissions },
 		{ "reuse", reuse }, { "calls", calls }, { "names", names },
 		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps },
-		{ "contexts", contexts }, { "cancels", cancels },
+		{ "contexts", contexts }, { "abandoned", abandoned }, { "cancels", cancels },
 		{ "forks", forks }, { "races", races }, { "random", random_units },
 	};
 
