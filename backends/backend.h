@@ -59,6 +59,7 @@ struct adsm_device_caps {
 	bool cuda_code;		/* module_load() accepts code of CUDA devices; other drivers may crash on it */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
 	bool once_polls;	/* and blocks that wait do not sleep: their threads are those of has_thread() */
+	bool once_shown;	/* and a thread of this process shows waits of blocks, and ends them after a loss */
 	bool once_travels;	/* and units are copied, so that a unit that was set stays set */
 	bool services;		/* kernels may call services: config.serve */
 	bool task_services;	/* tasks, too */

@@ -245,6 +245,7 @@ static int describe(struct adsm_cl_device *device, int index)
 		.compute_units = units,
 		.max_pending = ADSM_DRIVEN_PENDING / 2,
 		.once = adsm_cl_once_may_work(device),
+		.once_shown = true,
 		.once_polls = adsm_cl_once_may_work(device) && found[index].type & CL_DEVICE_TYPE_CPU,
 	};
 	return 0;

@@ -415,7 +415,9 @@ void adsm_once_device_lost(void)
 			atomic_store(&o->write_seq[i], 0);
 			adsm_home_unlock(home, &old);
 		}
-		adsm_once_forget(adsm_once_table, i);
+		/* A wait may end only once. Threads of this process end their own. */
+		if (!home->device->caps.once_shown)
+			adsm_once_forget(adsm_once_table, i);
 		atomic_store(&home->once_lost, true);
 		adsm_once_rouse(adsm_once_table);
 		adsm_once_wake_all(adsm_once_table);
