@@ -248,11 +248,26 @@ int adsm_once_room(struct adsm_once_object *object, size_t unit, const void *whe
 	return error;
 }
 
+/* Close pages of the view. An open page may not stay: loads would get the bytes of an emptied unit. */
+static void close_pages(const struct adsm_once_object *object, size_t first, size_t end)
+{
+	char *view = object->handle.address, *at = view + first * ADSM_PAGE_SIZE;
+	const size_t size = (end - first) * ADSM_PAGE_SIZE;
+	int error = object->engine->permit(at, size, ADSM_PROT_READ, ADSM_PROT_NONE);
+
+	if (error == -ENOMEM) {
+		adsm_home_recover(&adsm_homes[0]);
+		error = object->engine->permit(at, size, ADSM_PROT_READ, ADSM_PROT_NONE);
+	}
+	/* A closed view is one mapping, or one for each run. Later touches open it again. */
+	if (error)
+		object->engine->permit(view, object->stand_in.span, ADSM_PROT_READ, ADSM_PROT_NONE);
+}
+
 int adsm_once_make_empty(struct adsm_once_object *object, size_t unit)
 {
 	const size_t first = unit * object->handle.size / ADSM_PAGE_SIZE;
 	const size_t end = ((unit + 1) * object->handle.size - 1) / ADSM_PAGE_SIZE + 1;
-	char *view = object->handle.address;
 
 	for (int i = 0; i < adsm_n_homes; i++)
 		if (adsm_homes[i].device->caps.once_travels)
@@ -260,12 +275,11 @@ int adsm_once_make_empty(struct adsm_once_object *object, size_t unit)
 					 "nodes have copies of them");
 	/* A thread that opens a page at the same time looks again after that, and closes it. */
 	atomic_store(&object->emptied, true);
-	if (adsm_once_empty(adsm_once_table, object->shared, (uintptr_t)view, unit))
+	if (adsm_once_empty(adsm_once_table, object->shared, (uintptr_t)object->handle.address, unit))
 		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p is not set: only a set unit can be "
 				 "emptied", unit, object->handle.address);
 	if (atomic_load(&object->opened))
-		object->engine->permit(view + first * ADSM_PAGE_SIZE, (end - first) * ADSM_PAGE_SIZE, ADSM_PROT_READ,
-				       ADSM_PROT_NONE);
+		close_pages(object, first, end);
 	return 0;
 }
 
@@ -308,7 +322,7 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	atomic_store(&object->opened, true);
 	error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
 	if (error == -ENOMEM) {
-		/* A closed view is one mapping, or one for each run. Later touches open it again. */
+		/* This gives mappings back, as in close_pages(). */
 		object->engine->permit(view, object->stand_in.span, ADSM_PROT_READ, ADSM_PROT_NONE);
 		adsm_home_recover(&adsm_homes[0]);
 		error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
@@ -319,8 +333,7 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	 * threads closes it again. */
 	for (; (adsm_is_limited(&object->stand_in) || atomic_load(&object->emptied)) && first < end; first++)
 		if (!is_permitted(object, first) || !is_whole(object, first))
-			object->engine->permit(view + first * ADSM_PAGE_SIZE, ADSM_PAGE_SIZE, ADSM_PROT_READ,
-					       ADSM_PROT_NONE);
+			close_pages(object, first, first + 1);
 	return error;
 }
 

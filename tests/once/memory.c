@@ -2,6 +2,8 @@
 /* memory.c - what write-once objects take: the files that are mapped for them, and where units lie in these. */
 #include "once.h"
 
+#include <sys/mman.h>
+
 #define MAX_FILES 64
 
 enum kind { DATA, FLAGS, TABLE, N_KINDS };
@@ -125,9 +127,43 @@ static void sleepers(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
+static void *load(void *arg)
+{
+	return (void *)(uintptr_t)*(volatile uint32_t *)arg;
+}
+
+/* The process has no mappings left: a page of an emptied unit is closed all the same. */
+static void mappings(void)
+{
+	const size_t n = 100000;
+	adsmOnce *once = make(64, PAGE);
+	uint32_t *tenth = (uint32_t *)((char *)once->address + 10 * PAGE);
+	pthread_t thread;
+	size_t taken = 0;
+	char *pages;
+
+	for (uint32_t u = 0; u < 64; u++)
+		put(once, u, 1);
+	CHECK_EQ(*tenth, 1);
+	pages = mmap(NULL, 2 * n * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	while (taken < n && !mprotect(pages + 2 * taken * PAGE, PAGE, PROT_READ | PROT_WRITE))
+		taken++;
+	CHECK_OK(adsmOnceEmpty(once, 10));
+	CHECK(!munmap(pages, 2 * n * PAGE));
+	thread = start(load, tenth);
+	until_waiting(1, NULL);
+	*(uint32_t *)adsmOnceRoom(once, 10) = 2;
+	CHECK_OK(adsmOnceSet(once, 10));
+	CHECK_EQ((uintptr_t)end(thread), 2);
+	CHECK_OK(adsmOnceFree(once));
+}
+
 int main(int argc, char **argv)
 {
-	static const struct test_case cases[] = { { "vectors", vectors }, { "sleepers", sleepers } };
+	static const struct test_case cases[] = {
+		{ "vectors", vectors }, { "sleepers", sleepers }, { "mappings", mappings },
+	};
 
 	return test_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
