@@ -14,8 +14,10 @@
 enum { IDLE, SERVES, STOPPED };
 
 struct adsm_process_shadow {
-	struct adsm_process_device *device;	/* valid except while a function of the program runs */
+	/* Valid except while a function of the program runs, or text of a kernel is written. */
+	struct adsm_process_device *device;
 	struct adsm_process_handler *handler;
+	int (*output)(const char *text, size_t size);
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	struct adsm_thread thread;
 	struct adsm_thread left;		/* a thread that a function of the program has ended */
@@ -116,8 +118,7 @@ static int print(struct adsm_process_shadow *shadow, const struct adsm_process_c
 	if (length <= 0)
 		return length;
 	if (is_output)
-		return shadow->device->output ? shadow->device->output((const char *)shadow->out, (size_t)length) :
-			-ENOTSUP;
+		return shadow->output ? shadow->output((const char *)shadow->out, (size_t)length) : -ENOTSUP;
 	adsm_mutex_lock(&mutex);
 	adsm_os_write(2, shadow->out, (size_t)length);
 	adsm_mutex_unlock(&mutex);
@@ -223,6 +224,7 @@ int adsm_process_shadow_start(struct adsm_process_device *device)
 	memset(shadow, 0, sizeof(*shadow));
 	shadow->device = device;
 	shadow->handler = &device->shared->handler;
+	shadow->output = device->output;
 	shadow->serve = device->serve;
 	ret = adsm_os_thread_start(&shadow->thread, "adsm-shadow", run, shadow);
 	if (ret) {
