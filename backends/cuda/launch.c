@@ -281,6 +281,9 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 					       queue->stream, l->params, NULL);
 	if (!error && l->entry->kernel)
 		error = adsm_cuda_variables_copy(l->entry, asked, false, queue->stream);
+	/* Copies of variables, or the kernel itself, may run already. A launch that fails has no number to wait for. */
+	if (error && l->entry->kernel)
+		adsm_cu.cuStreamSynchronize(queue->stream);
 	return error;
 }
 
