@@ -74,6 +74,7 @@ struct adsm_cl_device {
 	const struct adsm_cl_memory_kind *memory_kind;	/* how objects are stored */
 	struct adsm_cl_queue queues[ADSM_DRIVEN_QUEUES];
 	struct adsm_lock launch_lock;	/* from the first argument of a kernel until it is enqueued */
+	struct adsm_cl_memory *nothing;	/* a page for lists of memory that must not be empty; with launch_lock */
 	const char *alias_base;		/* unified: the CPU's side of memory */
 	uintptr_t arena_base;
 	uint64_t max_alloc;		/* bytes of one allocation */

@@ -105,6 +105,8 @@ void adsm_cl_release_left(struct adsm_cl_device *device)
 {
 	release_list(device, device->left);
 	device->left = NULL;
+	release_list(device, device->nothing);
+	device->nothing = NULL;
 }
 
 static void link_memory(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
@@ -206,7 +208,10 @@ void adsm_cl_free(struct adsm_memory *base)
 	adsm_cl_unreserve(device, base->size);
 	adsm_cl_settle_deferred(device);
 	adsm_cl_behind_settle(device, memory);
+	/* A launch that is being made may have the memory in its list of what the kernel may reach. */
+	adsm_lock(&device->launch_lock);
 	unlink_memory(device, memory);
+	adsm_unlock(&device->launch_lock);
 	if (!keep(device, memory))
 		release(device, memory);
 }

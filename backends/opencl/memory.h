@@ -8,8 +8,8 @@ int adsm_cl_alloc(struct adsm_device *device, size_t size, uint64_t wanted, stru
 void adsm_cl_free(struct adsm_memory *memory);
 /* Return kept memory to the driver. */
 void adsm_cl_release_kept(struct adsm_cl_device *device);
-/* The same for memory that the program freed after the device was lost. The driver has reported the end of all
- * launches. */
+/* The same for memory that the program freed after the device was lost, and for the device's own. The driver has
+ * reported the end of all launches. */
 void adsm_cl_release_left(struct adsm_cl_device *device);
 uint64_t adsm_cl_memory_free(struct adsm_device *device);
 int adsm_cl_run(struct adsm_device *device, const struct adsm_driven_operation *o, struct adsm_device_event *ret_event);

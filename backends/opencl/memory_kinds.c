@@ -125,29 +125,48 @@ static const struct adsm_cl_memory_kind buffer_kind = {
 
 /* ---- for kinds that must list all memory that a kernel may reach by addresses in data */
 
+/* Drivers reject an empty list, and without a new one a kernel has its old one: this memory is then in it. */
+static struct adsm_cl_memory *need_nothing(struct adsm_cl_device *device)
+{
+	struct adsm_cl_memory *memory = device->nothing ? device->nothing : calloc(1, sizeof(*memory));
+
+	if (memory && !device->nothing) {
+		memory->base.size = ADSM_PAGE_SIZE;
+		if (device->memory_kind->alloc(device, memory)) {
+			free(memory);
+			memory = NULL;
+		}
+	}
+	device->nothing = memory;
+	return memory;
+}
+
+/* launch_lock is held: no memory is freed until the kernel is enqueued. */
 static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl_kernel_exec_info what)
 {
-	struct adsm_cl_memory *memory;
-	cl_int error = CL_SUCCESS;
+	const struct adsm_cl_memory *memory, *nothing = need_nothing(device);
 	cl_ulong *addresses;
 	struct adsm_sigset old;
-	size_t n = 0;
+	size_t n = 1;
+	cl_int error;
 
+	if (!nothing)
+		return CL_OUT_OF_HOST_MEMORY;
 	adsm_os_signals_block(&old);
 	adsm_lock(&device->memories_lock);
 	for (memory = device->memories; memory; memory = memory->next)
 		n++;
-	addresses = malloc(n * sizeof(*addresses) + 1);
+	addresses = malloc(n * sizeof(*addresses));
 	n = 0;
+	if (addresses)
+		addresses[n++] = nothing->base.address;
 	for (memory = device->memories; memory && addresses; memory = memory->next)
 		addresses[n++] = memory->base.address;
 	adsm_unlock(&device->memories_lock);
 	adsm_os_signals_restore(&old);
 	if (!addresses)
 		return CL_OUT_OF_HOST_MEMORY;
-	/* Drivers reject an empty list; in that case there is nothing to reach. */
-	if (n)
-		error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
+	error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
 	free(addresses);
 	return error;
 }

@@ -498,6 +498,27 @@ static void kernel_failed(void)
 	CHECK_OK(adsmShutdown());
 }
 
+/* A kernel that could reach objects is called again after all have been freed: its list has none of them. */
+static void none_left(void)
+{
+	unsigned *p, *q;
+
+	need_device();
+	use_shim("address,strict");
+	set("keep", "0");
+	p = words(100, 1);
+	q = words(100, 2);
+	CALL("copy", 100, adsmPtr(p), adsmPtr(q), adsmVal(100u));
+	SYNC();
+	CHECK_EQ(q[99], 100);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmFree(q));
+	CALL("copy", 1, adsmPtr(NULL), adsmPtr(NULL), adsmVal(0u));
+	SYNC();
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 /* ---- a device that is lost */
 
 /* Work until the device is lost; false where it was not. */
@@ -701,6 +722,7 @@ static const struct conform_case cases[] = {
 	CASE("fail-starts", fail_starts),
 	CASE("fail-telling", fail_telling),
 	CASE("kernel-failed", kernel_failed),
+	CASE("none-left", none_left),
 	CASE("deferred-failed", deferred_failed),
 	CASE("lost-in-driver", lost_in_driver),
 	CASE("lost-in-wrapper", lost_in_wrapper),
