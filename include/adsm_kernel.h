@@ -65,7 +65,8 @@
  * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
  * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
  * - ADSM_ROOM(name, unit): the same as ADSM_FRESH, but waits until the unit is not set.
- * - ADSM_EMPTY(name, unit): empties a unit that is set, so that it can be written again. Clusters do not support
+ * - ADSM_EMPTY(name, unit): empties a unit that is set, so that it can be written again. Threads of the program must
+ *   read such units by adsmOnceGet(): plain loads of the view may get the previous bytes. Clusters do not support
  *   ADSM_ROOM and ADSM_EMPTY.
  * A block may wait for units that earlier blocks set (linear index, x fastest), earlier calls, other devices or the
  * CPU. Workers of a task may also wait for each other.
