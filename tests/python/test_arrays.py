@@ -3,6 +3,7 @@
 import gc
 import os
 
+import kernels
 import numpy as np
 import pytest
 
@@ -116,3 +117,16 @@ def test_held():
     with pytest.raises(ValueError):
         with adsm.held(np.zeros(3)):
             pass
+
+
+@pytest.mark.parametrize("chosen", [adsm.held, adsm.lent])
+@pytest.mark.parametrize("index", [np.s_[::2], np.s_[:, :4], np.s_[3:5]])
+def test_what_is_between_the_elements(chosen, index):
+    """It keeps what a kernel wrote, although all of the array is overwritten."""
+    a = adsm.array(np.zeros((64, 512)), block_size="4K")
+    adsm.kernel(kernels.SHIFT)(a, 7, a.size, threads=a.size)
+    with chosen(a[index], "out") as b:
+        b[...] = 1
+    expected = np.full(a.shape, 7.0)
+    expected[index] = 1
+    assert (a == expected).all()

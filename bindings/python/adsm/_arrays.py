@@ -179,7 +179,7 @@ def object_properties(address: int) -> _library.ObjectProps:
 
 def info(values: Array) -> ObjectInfo:
     """Describe the object that an array is in. No byte moves."""
-    _require_shared(values)
+    require_shared(values)
     found = object_properties(address_of(values))
     return ObjectInfo(found.address or 0, found.size, found.block_size, found.n_blocks, found.n_invalid,
                       found.n_read_only, found.n_dirty, found.protocol.decode(), found.device)
@@ -191,17 +191,17 @@ def device_address(values: Array) -> int:
 
     Errors: ENOTSUP if memory of the device has no addresses, ENOMEM if the device is full.
     """
-    _require_shared(values)
+    require_shared(values)
     return _library.check_pointer(_library.get().adsmSafe(address_of(values)))
 
 
 def set_name(values: Array, name: str) -> None:
     """Name the object that an array is in, for reports, traces and messages."""
-    _require_shared(values)
+    require_shared(values)
     set_name_at(address_of(values), name)
 
 
-def _require_shared(values: Any) -> None:
+def require_shared(values: Any) -> None:
     if not is_shared(values):
         raise ValueError("the array is not on shared memory: make it by adsm.empty(), zeros(), array() or asarray()")
 
@@ -217,6 +217,11 @@ def extent(values: Array) -> tuple[int, int]:
     return low, high + values.itemsize - low
 
 
+def _access_of_extent(values: Array, access: str) -> int:
+    """An access to all bytes up to the array's last one. The bytes between its elements keep their values."""
+    return ACCESSES["inout" if access == "out" and not values.flags.forc else access]
+
+
 @contextlib.contextmanager
 def held(values: Array, access: str = "inout") -> Iterator[Array]:
     """Keep an array accessible in the body of a `with`, for system calls of a program without preload.
@@ -227,11 +232,11 @@ def held(values: Array, access: str = "inout") -> Iterator[Array]:
     """
     if access not in ACCESSES:
         raise ValueError(f"access must be 'in', 'out' or 'inout', not {access!r}")
-    _require_shared(values)
+    require_shared(values)
     library = _library.get()
     address, size = extent(values)
     if size:
-        _library.check(library.adsmHold(address, size, ACCESSES[access]))
+        _library.check(library.adsmHold(address, size, _access_of_extent(values, access)))
     try:
         yield values
     finally:
@@ -259,7 +264,8 @@ def lent(values: Array, access: str = "inout") -> Iterator[Array]:
         return
     library = _library.get()
     loan, other = ctypes.c_void_p(), ctypes.c_void_p()
-    _library.check(library.adsmLend(address, size, ACCESSES[access], ctypes.byref(loan), ctypes.byref(other)))
+    _library.check(library.adsmLend(address, size, _access_of_extent(values, access), ctypes.byref(loan),
+                                    ctypes.byref(other)))
     try:
         memory: Any = Memory(other.value or 0, size, None, keep=values, readonly=access == "in")
         yield np.ndarray(values.shape, dtype=values.dtype, buffer=np.asarray(memory),
