@@ -61,6 +61,14 @@ def test_a_part_of_an_array():
     assert (c[:50000] == 7).all() and (c[50010:] == 7).all()
     vecadd(a, b, adsm.Out(c[:10]), 10, threads=10)
     assert c[50000] == 101 and c[99999] == 7
+    other = adsm.empty(100000, "f4")
+    c[...] = 7
+    vecadd.assign(c[50000:50010], "out")
+    vecadd(a, b, other, 10, threads=10)
+    assert (c == 7).all()
+    vecadd.assign(c[:], "out")
+    with pytest.raises(ValueError, match="not on shared memory"):
+        vecadd.assign(np.zeros(3))
 
 
 def test_arguments_are_checked():

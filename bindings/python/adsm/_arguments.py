@@ -100,7 +100,13 @@ def memory_of(array: Any) -> Optional[Memory]:
 def _covers(array: Any) -> bool:
     """Whether an array is all of its object."""
     memory = memory_of(array)
-    return memory is not None and address_of(array) == memory.address and array.nbytes == memory.size
+    return memory is not None and array.flags.forc and address_of(array) == memory.address and \
+        array.nbytes == memory.size
+
+
+def access_to_object(array: Any, access: int) -> int:
+    """The access to all of an array's object. If the array is a part of it, the rest keeps its bytes."""
+    return _library.INOUT if access == _library.OUT and not _covers(array) else access
 
 
 class Binder:
@@ -135,9 +141,7 @@ class Binder:
             array = each.value if isinstance(each, Access) else each
             if not is_shared(array):
                 raise TypeError(f"kernel '{self.kernel}': uses= must be arrays on shared memory")
-            if access == _library.OUT and not _covers(array):
-                access = _library.INOUT
-            bound.append(_library.Arg(_library.ARG_USE, access, address_of(array), 0))
+            bound.append(_library.Arg(_library.ARG_USE, access_to_object(array, access), address_of(array), 0))
         if uses_all:
             bound.append(_library.Arg(_library.ARG_USE, 0, None, 1))
         return (_library.Arg * len(bound))(*bound), keep, units
@@ -236,8 +240,7 @@ def _pointer(where: str, value: Any, access: int, parameter: Parameter) -> _libr
     used = access or parameter.access
     if used & _library.OUT and not value.flags.writeable:
         raise ValueError(f"{where}: the kernel writes the array, which is read-only")
-    # Of a part of an object the rest keeps its bytes.
-    if used == _library.OUT and not _covers(value):
+    if access_to_object(value, used) != used:
         access = _library.INOUT
     return _library.Arg(_library.ARG_POINTER, access, address_of(value), 0)
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library, _signature
-from ._arguments import Argument, Binder, Units, access_of, dimensions
-from ._arrays import Array, Memory, address_of
+from ._arguments import Argument, Binder, Units, access_of, access_to_object, dimensions
+from ._arrays import Array, Memory, address_of, require_shared
 from ._compile import LANGUAGES, compile_source, language_of
 
 Source = Union[str, pathlib.Path]
@@ -160,7 +160,9 @@ class Kernel:
 
     def assign(self, array: Array, access: str = "inout") -> None:
         """Assign an array to the kernel: all its calls use it, and other kernels only if an argument points to it."""
-        _library.check(_library.get().adsmAssign(address_of(array), self._get(), access_of(access)))
+        require_shared(array)
+        to_object = access_to_object(array, access_of(access))
+        _library.check(_library.get().adsmAssign(address_of(array), self._get(), to_object))
 
     def __repr__(self) -> str:
         parameters = self.parameters
