@@ -124,7 +124,8 @@ static bool make(struct run *run, const struct adsm_recording_event *event)
 	replica->sim = adsm_sim_make(&shape, protocol, block_size, &run->homes[object->device]);
 	replica->open = calloc(adsm_whole_pages(object->size) / ADSM_PAGE_SIZE, 1);
 	if (!replica->sim || !replica->open) {
-		complain("no memory for object %u, of %zu bytes", event->object, object->size);
+		complain("object %u, of %zu bytes, needs too much memory with blocks of %zu bytes", event->object,
+			 object->size, protocol->whole_object ? object->size : block_size);
 		return false;
 	}
 	replica->sim->id = event->object;

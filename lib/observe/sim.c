@@ -6,7 +6,7 @@
 
 #include "core/block.h"
 
-#define BLOCKS_MAX ((size_t)1 << 20)
+#define BLOCKS_MAX ((size_t)1 << 20)	/* beside the blocks of a program; adsm-replay has the library's own limit */
 
 /* ---- life */
 
@@ -25,7 +25,7 @@ struct adsm_sim *adsm_sim_make(const struct adsm_sim_shape *shape, const struct 
 	struct adsm_sim *sim;
 
 	n = (span + ((size_t)1 << shift) - 1) >> shift;
-	sim = n <= BLOCKS_MAX ? calloc(1, sizeof(*sim)) : NULL;
+	sim = n <= (home ? UINT32_MAX : BLOCKS_MAX) ? calloc(1, sizeof(*sim)) : NULL;
 	if (!sim)
 		return NULL;
 	sim->blocks.at = calloc(n, sizeof(*sim->blocks.at));

@@ -203,6 +203,30 @@ def check_damaged(folder, path):
     os.unlink(damaged)
 
 
+def made_recording(folder, *found, block_size=65536):
+    """A recording of these events, of a program that used rolling."""
+    header = b"ADSMREC\0" + struct.pack("<8I", 1, 0x01020304, HEADER, EVENT, 4096, 0, 1, 0)
+    header += struct.pack("<4Q", block_size, 0, 0, 1) + b"rolling".ljust(16, b"\0")
+    header += b"".join(name.ljust(16, b"\0") for name in (b"batch", b"lazy", b"rolling"))
+    path = os.path.join(folder, "made")
+    with open(path, "wb") as file:
+        file.write(header.ljust(HEADER, b"\0") + b"".join(struct.pack("<BBHIQQ", *event) for event in found))
+    return path
+
+
+END = (21, 0, 0, 0, 0, 0)
+
+
+def check_large(folder):
+    """An object of two million blocks."""
+    made, write, call = (1, 0, 0, 1, 8 << 30, 16 | 2 << 16), (3, 1, 0, 1, 0, 0), (12, 5, 0, 1, 0, 1)
+    swept = rows("--sweep", "--rolling-size", "auto", made_recording(folder, made, write, call, END))
+    same([(row["protocol"], row["block_size"], row["h2d_bytes"]) for row in swept],
+         [("batch", "", str(8 << 30)), ("lazy", "", str(8 << 30))] +
+         [("rolling", str(4096 << i), str(4096 << i)) for i in range(9)], "a large object")
+    os.unlink(os.path.join(folder, "made"))
+
+
 def check_killed(folder):
     """A killed program leaves all of its events."""
     path, done = record(folder, program=("sh", "-c", f'{PROGRAM} anything 3 300001; {PROGRAM} anything 4 300001'))
@@ -241,5 +265,6 @@ with tempfile.TemporaryDirectory() as scratch:
         check_refused(scratch, recording)
         check_damaged(scratch, recording)
         os.unlink(recording)
+        check_large(scratch)
         check_killed(scratch)
 sys.exit(failures > 0)
