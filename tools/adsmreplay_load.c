@@ -14,6 +14,8 @@
 #define OBJECTS_MAX (1u << 20)
 #define SIZE_LIMIT ((uint64_t)1 << 47)
 #define DEVICES_MAX 8u
+#define BLOCK_SIZE_MAX ((uint64_t)1 << 30)	/* of ADSM_BLOCK_SIZE */
+#define PAGE_SHIFT 12u
 
 /* ---- the file */
 
@@ -53,6 +55,8 @@ static const char *broken_header(const struct recording *recording)
 		return "its version is not the one of this adsm-replay; use the adsm-replay of the recording library";
 	if (header->header_size != ADSM_RECORDING_HEADER ||
 	    header->event_size != sizeof(struct adsm_recording_event) || header->page_size != 4096 ||
+	    header->block_size < 4096 || header->block_size > BLOCK_SIZE_MAX ||
+	    header->block_size & (header->block_size - 1) ||
 	    header->program[sizeof(header->program) - 1] || header->protocol[sizeof(header->protocol) - 1])
 		return "its header is damaged";
 	return NULL;
@@ -69,7 +73,8 @@ static struct recorded_object *made(struct recording *recording, const struct ad
 	const char *name;
 
 	if (event->object != recording->n_objects || event->object > OBJECTS_MAX || !event->a ||
-	    event->a > SIZE_LIMIT || device >= DEVICES_MAX || protocol >= ADSM_RECORDING_PROTOCOLS || shift > 48)
+	    event->a > SIZE_LIMIT || device >= DEVICES_MAX || protocol >= ADSM_RECORDING_PROTOCOLS || shift > 48 ||
+	    (shift < PAGE_SHIFT && !(event->detail & ADSM_REC_MADE_DEVICE_ONLY)))
 		return NULL;
 	objects = realloc(recording->objects, (recording->n_objects + 1) * sizeof(*objects));
 	if (!objects)

@@ -168,7 +168,7 @@ static void begin_bulk(struct run *run, const struct adsm_recording_event *event
 	struct adsm_bulk bulk = {
 		.offset = event->a, .size = event->b, .input = event->detail & ADSM_REC_BULK_INPUT,
 		.fill = event->detail & ADSM_REC_BULK_FILL, .strict = event->detail & ADSM_REC_BULK_STRICT,
-		.device_min = copying->device_min, .step = copying->step ? copying->step : SIZE_MAX,
+		.device_min = copying->device_min, .step = copying->step ? copying->step : event->b,
 	};
 	bool open, libc = adsm_bulk_for_libc(&sim->blocks, &bulk, &open);
 

@@ -224,6 +224,21 @@ def check_large(folder):
     same([(row["protocol"], row["block_size"], row["h2d_bytes"]) for row in swept],
          [("batch", "", str(8 << 30)), ("lazy", "", str(8 << 30))] +
          [("rolling", str(4096 << i), str(4096 << i)) for i in range(9)], "a large object")
+
+
+def check_sizes(folder):
+    """Sizes of blocks that no library records are damage; a copy without limits is read at once."""
+    for block_size, shift in (0, 16), (1, 16), (2048, 16), (65537, 16), (1 << 31, 16), (1 << 63, 16), (65536, 0), \
+            (65536, 11), (65536, 49):
+        made = (1, 0, 0, 1, 100000, shift | 2 << 16)
+        _, errors = replay(made_recording(folder, made, END, block_size=block_size), status=1)
+        same("damaged" in errors, True, block_size, shift, errors)
+    # Memory of the device has no blocks.
+    replay(made_recording(folder, (1, 4, 0, 1, 100000, 2 << 16), END))
+    # Without limits.
+    made, copy, copied = (1, 0, 0, 1, 8 << 30, 16 | 2 << 16), (8, 4, 0, 1, 7 << 30, 200000), (9, 0, 0, 1, 0, 0)
+    row, = rows(made_recording(folder, made, (12, 6, 0, 1, 0, 1), (14, 0, 0, 0, 1, 0), copy, copied, END))
+    same((row["d2h_bytes"], row["d2h_transfers"]), (str(4 << 16), "4"), "a copy of 200000 bytes")
     os.unlink(os.path.join(folder, "made"))
 
 
@@ -266,5 +281,6 @@ with tempfile.TemporaryDirectory() as scratch:
         check_damaged(scratch, recording)
         os.unlink(recording)
         check_large(scratch)
+        check_sizes(scratch)
         check_killed(scratch)
 sys.exit(failures > 0)
