@@ -66,8 +66,11 @@ static _Noreturn void print_and_exit(bool help)
 	exit(fflush(stdout) ? 1 : 0);
 }
 
-static const char **find_option(struct arguments *arguments, const char *name, size_t n)
+/* Where the value of an option goes. Returns NULL after an error message. */
+static const char **find_option(struct arguments *arguments, const char *argument)
 {
+	const char *name = strncmp(argument, "--", 2) ? "" : argument + 2;
+	size_t n = strcspn(name, "=");
 	static const struct { const char *name; size_t offset; } others[] = {
 		{ "csv", offsetof(struct arguments, csv) }, { "plot", offsetof(struct arguments, plot) },
 	};
@@ -78,9 +81,14 @@ static const char **find_option(struct arguments *arguments, const char *name, s
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(name, others[i].name, n) && !others[i].name[n])
 			return (const char **)((char *)arguments + others[i].offset);
+	if (strncmp(name, "link", n) || n != strlen("link")) {
+		complain("unknown option %s; adsm-replay --help lists all options", argument);
+		return NULL;
+	}
 	/* This one may be given several times. */
-	if (!strncmp(name, "link", n) && n == strlen("link") && arguments->n_links < LINKS_MAX)
+	if (arguments->n_links < LINKS_MAX)
 		return &arguments->links[arguments->n_links++];
+	complain("there are more than %u options --link", LINKS_MAX);
 	return NULL;
 }
 
@@ -103,12 +111,9 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 			arguments->sweep = true;
 			continue;
 		}
-		value = strncmp(argv[i], "--", 2) ? NULL :
-			find_option(arguments, argv[i] + 2, strcspn(argv[i] + 2, "="));
-		if (!value) {
-			complain("unknown option %s; adsm-replay --help lists all options", argv[i]);
+		value = find_option(arguments, argv[i]);
+		if (!value)
 			return false;
-		}
 		*value = equals ? equals + 1 : argv[++i];
 		if (!*value) {
 			complain("%s needs a value", argv[i - 1]);
@@ -141,10 +146,12 @@ static bool push(struct plan *plan, const struct setting *setting)
 	return true;
 }
 
-/* Read the first value of a list by the library's own option. Returns false after an error message. */
-static bool read_option(const char *name, const char **list, char separator)
+/* Read the first value of a list by the library's @option. @name: of the option here. Returns false after an error
+ * message. */
+static bool read_option(const char *name, const char *option, const char **list, char separator)
 {
 	size_t n = (size_t)(strchrnul(*list, separator) - *list);
+	const char *error;
 	char value[64];
 
 	if (!n || n >= sizeof(value)) {
@@ -154,9 +161,11 @@ static bool read_option(const char *name, const char **list, char separator)
 	memcpy(value, *list, n);
 	value[n] = '\0';
 	*list += n + ((*list)[n] != '\0');
-	if (!adsm_options_set(name, value) && !adsm_options_load())
+	if (!adsm_options_set(option, value) && !adsm_options_load())
 		return true;
-	complain("%s", adsm_last_error());
+	/* "ADSM_OPTION=VALUE is not valid; valid: ..." */
+	error = strchr(adsm_last_error(), '=');
+	complain("--%s%s", name, error ? error : " is not valid");
 	return false;
 }
 
@@ -190,7 +199,7 @@ static bool expand(struct plan *plan, const struct arguments *arguments, struct 
 	if (!text || (list != PROTOCOL && setting.protocol->whole_object))
 		return expand(plan, arguments, setting, list + 1);
 	do {
-		if (!read_option(list_names[list], &text, ','))
+		if (!read_option(list_names[list], list_names[list], &text, ','))
 			return false;
 		take_value(&setting, list);
 		if (!expand(plan, arguments, setting, list + 1))
@@ -204,7 +213,7 @@ static bool read_links(const struct arguments *arguments, struct link *ret_links
 	for (unsigned i = 0; i < arguments->n_links; i++) {
 		const char *text = arguments->links[i];
 
-		if (!read_option("cpu-link", &text, '\0'))
+		if (!read_option("link", "cpu-link", &text, '\0'))
 			return false;
 		ret_links[i] = (struct link){
 			arguments->links[i], adsm_cpu_options.link.bandwidth, adsm_cpu_options.link.latency_ns,

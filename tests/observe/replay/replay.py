@@ -173,10 +173,12 @@ def check_plot(folder, path):
 
 def check_refused(folder, path):
     for arguments, status, text in [
-            (["--block-size", "5K", path], 2, "valid"), (["--protocol", "lazy,eager", path], 2, "valid"),
-            (["--link", "fast", path], 2, "valid"), (["--block-size", "4K,,8K", path], 2, "valid"), ([], 2, "missing"),
+            (["--block-size", "5K", path], 2, " --block-size=5K is not valid; valid: a power"),
+            (["--protocol", "lazy,eager", path], 2, " --protocol=eager is not valid"), ([], 2, "missing"),
+            (["--link", "fast", path], 2, " --link=fast is not valid"), (["--block-size", "4K,,8K", path], 2, "valid"),
             (["--sweep", path, path], 2, "only one"), (["--wrong", path], 2, "--wrong"), (["--csv"], 2, "value"),
             ([folder + "/none"], 1, "No such file"), (["--csv", folder + "/a/b", path], 1, "cannot write"),
+            (["--link", "", path], 2, '--link: ""'), (["--link=9GB/s"] * 17 + [path], 2, "more than 16 options --link"),
             ([REPLAY], 1, "it is not a recording"), (["/dev/null"], 1, "empty")]:
         _, errors = replay(*arguments, status=status)
         if not errors.startswith("adsm-replay: ") or text not in errors or len(errors.splitlines()) != 1:
