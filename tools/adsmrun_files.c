@@ -458,6 +458,21 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 
 /* ---- the page */
 
+/* Is the trace not that of the report's process? The process may have had other options. */
+static bool is_foreign(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "re");
+	pid_t ours = number_after(text, "\"pid\": "), traced;
+	char head[1024];
+
+	if (!file)
+		return false;
+	head[fread(head, 1, sizeof(head) - 1, file)] = '\0';
+	fclose(file);
+	traced = number_after(head, "\"args\":{\"pid\":");
+	return ours && traced && ours != traced;
+}
+
 /* Add each report to the page, with the trace whose name has the same numbers at its end. Returns 0 or an errno. */
 static int add_reports(FILE *out)
 {
@@ -479,7 +494,7 @@ static int add_reports(FILE *out)
 		text = read_all(path);
 		snprintf(path, sizeof(path), "%s/%s%s", trace.folder, trace.name, name + strlen(report.name));
 		if (text && *text)
-			error = html_add(out, text, path);
+			error = html_add(out, text, is_foreign(path, text) ? NULL : path);
 		free(text);
 	}
 	free_list(list, n_list);

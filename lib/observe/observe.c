@@ -411,7 +411,7 @@ static int start(void)
 {
 	char path[PATH_MAX];
 	bool traced = false, reports;
-	int error;
+	int n_taken = 0, error;
 
 	adsm_observing = 0;
 	adsm_observer = &observer;
@@ -421,16 +421,16 @@ static int start(void)
 	owner = getpid();
 	forget_records();
 	adsm_costs_forget();
-	error = may_go_on(adsm_report_open());
+	error = may_go_on(adsm_report_open(&n_taken));
 	reports = adsm_report_wanted();
 	if (!error && *adsm_observe_options.trace) {
-		adsm_observe_choose(adsm_observe_options.trace, path);
+		adsm_observe_choose(adsm_observe_options.trace, &n_taken, path);
 		error = adsm_trace_open(path);
 		traced = !error;
 		error = may_go_on(error);
 	}
 	if (!error && *adsm_observe_options.record) {
-		adsm_observe_choose(adsm_observe_options.record, path);
+		adsm_observe_choose(adsm_observe_options.record, &n_taken, path);
 		error = may_go_on(adsm_recorder_open(path));
 	}
 	if (error)

@@ -32,11 +32,14 @@ static bool is_taken(const char *path)
 	return false;
 }
 
-void adsm_observe_choose(const char *wanted, char ret_path[PATH_MAX])
+void adsm_observe_choose(const char *wanted, int *n_taken, char ret_path[PATH_MAX])
 {
-	adsm_format(ret_path, PATH_MAX, "%s", wanted);
-	for (int i = 0; adsm_observe_options.files_new && i < 1000 && is_taken(ret_path); i++)
-		adsm_format(ret_path, PATH_MAX, i ? "%s.%d.%d" : "%s.%d", wanted, getpid(), i);
+	for (;; ++*n_taken) {
+		adsm_format(ret_path, PATH_MAX, *n_taken > 1 ? "%s.%d.%d" : *n_taken ? "%s.%d" : "%s", wanted, getpid(),
+			    *n_taken - 1);
+		if (!adsm_observe_options.files_new || *n_taken >= 1000 || !is_taken(ret_path))
+			return;
+	}
 }
 
 struct adsm_option adsm_observe_rows[] = {

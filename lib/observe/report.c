@@ -101,7 +101,7 @@ static void absolute(const char *path, char ret_path[PATH_MAX])
 	adsm_format(ret_path + n, PATH_MAX - n, n ? "/%s" : "%s", path);
 }
 
-int adsm_report_open(void)
+int adsm_report_open(int *n_taken)
 {
 	const char *where = adsm_observe_options.stats;
 	static char wanted[PATH_MAX];	/* static because stacks may be small; only
@@ -118,7 +118,7 @@ int adsm_report_open(void)
 	report.to_file = true;
 	report.form = strncmp(where, "text:", 5) ? JSON : TEXT;
 	absolute(where + 5, wanted);
-	adsm_observe_choose(wanted, report.path);
+	adsm_observe_choose(wanted, n_taken, report.path);
 	report.is_new = adsm_output_is_new(report.path);
 	/* A pipe is not opened yet, because its reader would stop at the first close. */
 	if (!report.is_new && !stat(report.path, &status) && S_ISFIFO(status.st_mode) && !access(report.path, W_OK))

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /* Open the report's file as the options say. Returns 0, or a negative errno with an error text: there will be no
- * report. */
-int adsm_report_open(void);
+ * report. @n_taken: as for adsm_observe_choose(). */
+int adsm_report_open(int *n_taken);
 bool adsm_report_wanted(void);
 /* The work of the reporter's thread. */
 void adsm_report_run(void *arg);

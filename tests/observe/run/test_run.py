@@ -558,6 +558,12 @@ def pages():
     twice = f"'{SHARES}' '{KERNELS}' return; " * 2
     same(run(RUN, "--html", "p.html", "sh", "-c", twice)[0], 0)
     same(len({one["report"]["pid"] for one in page("p.html") if one["trace"]}), 2)
+    # Each report has the trace of its own process, or none.
+    for first, traces in ("ADSM_TRACE=off", [False, True]), ("ADSM_STATS=off", [False]):
+        same(run(RUN, "--html", "p.html", "--stats=json:r", "--trace=t", "sh", "-c", f"{first} {twice}")[0], 0)
+        same([bool(one["trace"]) for one in page("p.html")], traces)
+        for path in glob.glob("[rt]*"):
+            os.unlink(path)
     # Refused.
     for options, word in [(["--stats", "--html=q"], "--stats=json:FILE"), (["--html=/none/q"], "write to /none/q"),
                           (["--html=q", "--trace=q"], "name the same file"), (["--html=q", "--files=new"], "--files"),
