@@ -91,3 +91,10 @@ def test_reports_name_the_line(tmp_path):
     script.write_text("import adsm\n\na = adsm.zeros(1000)\nb = adsm.array(a[:5], name='mine')\n")
     done = run("-m", "adsm.run", str(script), ADSM_STATS="text")
     assert "volume.py:3" in done.stderr and "mine" in done.stderr and "volume.py:4" not in done.stderr
+    # A name in the report has 31 bytes of UTF-8, and that of a file any bytes.
+    for name, said in (b"caf\xe9.py", "caf?.py:3"), ("измерение_данных.py".encode(), "ерение_данных.py:3"):
+        path = os.path.join(os.fsencode(tmp_path), name)
+        os.rename(script, path)
+        script = path
+        done = run("-m", "adsm.run", path, ADSM_STATS="text", PYTHONUTF8="1")
+        assert f'"{said}"' in done.stderr

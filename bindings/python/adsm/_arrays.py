@@ -82,13 +82,15 @@ def _allocate(size: int, flags: int, name: Optional[str], protocol: Optional[str
     memory = Memory(address, max(size, 1), library.adsmFree)
     if name is None:
         frame = _library.caller()[1]
-        name = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"[1 - _library.NAME_SIZE:]
+        place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}".encode(errors="replace")
+        # The end of a long name says more than its beginning. The first character may be cut.
+        name = place[1 - _library.NAME_SIZE:].decode(errors="ignore")
     set_name_at(address, name)
     return memory
 
 
 def set_name_at(address: int, name: str) -> None:
-    _library.check(_library.get().adsmSetName(address, name.encode()))
+    _library.check(_library.get().adsmSetName(address, name.encode(errors="replace")))
 
 
 def _make(shape: Any, dtype: npt.DTypeLike, order: str, flags: int, name: Optional[str], protocol: Optional[str],
