@@ -264,11 +264,36 @@ def test_cache(tmp_path, monkeypatch):
     for path in folder.iterdir():
         path.write_text("damaged")
     assert result() == 20 and len(runs) == 3
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-5000])
+    assert result() == 20 and result() == 20 and len(runs) == 4
     file = tmp_path / "kernel.c"
     file.write_text(source)
     a = adsm.zeros(1)
     adsm.kernel(file, cache=False)(a, 0, 1, threads=1)
-    assert a[0] == 20 and len(runs) == 4
+    assert a[0] == 20 and len(runs) == 5
+
+
+def test_cache_by_headers(tmp_path, monkeypatch):
+    """A path that rules for make write in another way. A module of a file that is not found is not kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "a b#c$d"
+    folder.mkdir()
+    read = adsm._compile._dependencies
+    rules = []
+    monkeypatch.setattr(adsm._compile, "_dependencies", lambda text: rules.append(text) or read(text))
+    source = kernels.SHIFT.replace("+= by", "+= BY").replace("<adsm_kernel.h>", '<adsm_kernel.h>\n#include "by.h"')
+    a = adsm.zeros(1)
+    for by in 1, 20, 300:
+        (folder / "by.h").write_text(f"#define BY {by}\n")
+        for _ in range(2):
+            adsm.kernel(source, options=["-I", str(folder)])(a, 0, 1, threads=1)
+    assert a[0] == 642 and len(rules) == 3
+    monkeypatch.setattr(adsm._compile, "_dependencies", lambda text: ["/nonexistent"])
+    for by in 1000, 20000:
+        (folder / "by.h").write_text(f"#define BY {by}\n")
+        adsm.kernel(source, options=["-I", str(folder)])(a, 0, 1, threads=1)
+    assert a[0] == 21642
 
 
 def test_modules_are_freed():

@@ -72,11 +72,18 @@ def _folder() -> pathlib.Path:
     return pathlib.Path(base) / "adsm" / "python"
 
 
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()
+
+
 def _look_up(key: str) -> Optional[bytes]:
     """The module of a key, if none of the files that its compiler read has changed."""
     file = _folder() / key
     try:
-        line, _, image = file.read_bytes().partition(b"\n")
+        digest, _, rest = file.read_bytes().partition(b"\n")
+        if digest != _digest(rest):
+            return None
+        line, _, image = rest.partition(b"\n")
         read: dict[str, Any] = json.loads(line)
         if any(_state(path) != state for path, state in read.items()):
             return None
@@ -99,12 +106,16 @@ def _write(path: pathlib.Path, data: bytes) -> None:
 
 
 def _keep(key: str, image: bytes, read: list[str]) -> None:
-    """Keep a module, if that is possible: a line with the state of the files that were read, then the module."""
+    """Keep a module, if that is possible: a line with the digest of the rest, a line with the states of the files that
+    were read, then the module."""
     folder = _folder()
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         states = {path: _state(path) for path in read}
-        _write(folder / key, json.dumps(states).encode() + b"\n" + image)
+        if None in states.values():         # a change of this file would not be noticed
+            return
+        rest = json.dumps(states).encode() + b"\n" + image
+        _write(folder / key, _digest(rest) + b"\n" + rest)
         files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
         for old in files[:-MOST_MODULES]:
             old.unlink(missing_ok=True)
@@ -113,7 +124,7 @@ def _keep(key: str, image: bytes, read: list[str]) -> None:
 def _dependencies(text: str) -> list[str]:
     """The files in a rule for make."""
     words = re.split(r"(?<!\\)\s+", text.replace("\\\n", " ").partition(":")[2].strip())
-    return [word.replace("\\ ", " ") for word in words if word]
+    return [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words if word]
 
 
 def _messages(text: str, folder: str) -> str:
