@@ -296,6 +296,20 @@ def test_cache_by_headers(tmp_path, monkeypatch):
     assert a[0] == 21642
 
 
+def test_files_that_are_no_modules(tmp_path):
+    file = tmp_path / "module"
+    whole = adsm._compile.compile_source(kernels.SHIFT, "adsm", [], False)
+    maps = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    libm = next(line.split()[-1] for line in maps if "/libm.so" in line)
+    images = [pathlib.Path(libm).read_bytes(), b"text", b"\x7fELF"]
+    for image in images + [whole[:n] for n in (20, len(whole) // 2, len(whole) - 50)]:
+        file.write_bytes(image)
+        with pytest.raises(adsm.Error):
+            adsm.load(file)
+    file.write_bytes(whole)
+    assert adsm.load(file).names == ["shift"]
+
+
 def test_modules_are_freed():
     module = adsm.module(kernels.VECADD)
     kernel = module.vecadd

@@ -169,13 +169,16 @@ def _from_entries(text: str) -> list[Signature]:
 
 
 def of_module(image: bytes) -> list[Signature]:
-    """The kernels of a module. Empty: adsmcc did not make it."""
+    """The kernels of a module. Empty: adsmcc did not make it, or it is damaged. The library then says so."""
     if image[:4] != b"\x7fELF":
         return []
-    found = sections(image)
-    if "adsm_entries" in found:
-        return _from_entries(_text(found["adsm_entries"]))
-    return _from_kernels(found.get("adsm_kernels", b""))
+    try:
+        found = sections(image)
+        if "adsm_entries" in found:
+            return _from_entries(_text(found["adsm_entries"]))
+        return _from_kernels(found.get("adsm_kernels", b""))
+    except (struct.error, ValueError, IndexError):
+        return []
 
 
 # ---- OpenCL C
