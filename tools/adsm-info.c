@@ -204,14 +204,15 @@ static bool show_device(int i)
 }
 
 /* A number above 0; else adsm-info ends. */
-static double parse_number(const char *option, const char *text)
+static double parse_number(const char *option, const char *text, bool whole)
 {
 	char *end;
 	const double value = text ? strtod(text, &end) : 0;
 
-	if (text && *text && !*end && value > 0 && value < 1e9)
+	if (text && *text && !*end && value > 0 && value < 1e9 && (!whole || value == (double)(long)value))
 		return value;
-	fprintf(stderr, "adsm-info: %s %s: this must be a number above 0\n", option, text ? text : "");
+	fprintf(stderr, "adsm-info: %s %s: this must be a %snumber above 0\n", option, text ? text : "",
+		whole ? "whole " : "");
 	exit(2);
 }
 
@@ -227,7 +228,7 @@ static int run_watch(char **argv)
 			fputs(usage, stderr);
 			return 2;
 		}
-		*value = parse_number(argv[0], argv[1]);
+		*value = parse_number(argv[0], argv[1], value != &interval);
 	}
 	return watch((pid_t)pid, interval, (unsigned long)times);
 }

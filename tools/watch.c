@@ -109,13 +109,16 @@ static int busiest_first(const void *a, const void *b)
 static void print_object(FILE *out, const struct busy *busy)
 {
 	const struct watched_object *o = busy->object;
+	/* The process may have changed the counts while they were read. */
+	const uint64_t others = o->n_invalid + o->n_dirty;
+	const uint64_t n_read_only = o->n_blocks > others ? o->n_blocks - others : 0;
 	char where[24], size[32], sent[32], fetched[32];
 
 	snprintf(where, sizeof(where), "%#llx", (unsigned long long)o->address);
 	fprintf(out, "%-24s %10s  %d  %-11s %10s %10s %9llu %8llu %8llu %8llu\n", *o->name ? o->name : where,
 		human(o->size, size), o->device, o->protocol, human(busy->sent, sent), human(busy->fetched, fetched),
 		(unsigned long long)busy->faults, (unsigned long long)o->n_invalid,
-		(unsigned long long)(o->n_blocks - o->n_invalid - o->n_dirty), (unsigned long long)o->n_dirty);
+		(unsigned long long)n_read_only, (unsigned long long)o->n_dirty);
 }
 
 static void print_objects(FILE *out, const struct pair *pair)

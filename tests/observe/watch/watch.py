@@ -104,7 +104,8 @@ def check_errors():
     check(f"{done}", done.returncode == 1 and "it has not loaded libadsm.so" in done.stderr)
     done = watch(999999999)
     check(f"{done}", done.returncode == 1 and "there is no such process" in done.stderr)
-    for options in [("x",), ("1", "--interval", "0"), ("1", "--interval", "2x"), ("1", "--times"), ("1", "--x", "2")]:
+    for options in [("x",), ("1", "--interval", "0"), ("1", "--interval", "2x"), ("1", "--times"), ("1", "--x", "2"),
+                    ("1", "--times", "0.5"), ("1.5",)]:
         check(f"{options}", watch(*options).returncode == 2)
 
 
