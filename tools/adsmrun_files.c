@@ -94,7 +94,12 @@ static int choose(struct output *output, const char *wanted, const char *option)
 	struct stat status;
 	int fd;
 
-	if (!adsm_output_is_new(wanted) && !stat(wanted, &status)) {
+	if (!adsm_output_is_new(wanted)) {
+		/* A file in the place of a closed /dev/stdout would replace this link. */
+		if (stat(wanted, &status)) {
+			complain("--%s: cannot write to %s: %s", option, wanted, strerror(errno));
+			return RUN_USAGE;
+		}
 		/* A report can be printed to a device or pipe. A trace must be a regular file, to be completed. So
 		 * must a recording, to be mapped. */
 		if (output != &report || S_ISDIR(status.st_mode)) {

@@ -144,6 +144,11 @@ def options_refused():
     says(refused("--paper", "1", "--fault-ahead=64K"), "contradict")
     says(refused("--trace", "."), "is not a regular file")
     says(refused("--trace", "/dev/null"), "is not a regular file")
+    # A descriptor that is closed. The path of the link begins like that of /dev/stdout.
+    os.symlink("/proc/self/fd/99", "closed")
+    says(refused("--stats=json:/proc/self/cwd/closed"), "cannot write to /proc/self/cwd/closed")
+    assert os.path.islink("closed")
+    os.unlink("closed")
     says(refused("--trace", "none/t"), "cannot write to none/t")
     says(refused("--stats=json:none/r"), "cannot write to none/r")
     says(refused("--trace=x", "--stats=json:x"), "--stats and --trace name the same file")
