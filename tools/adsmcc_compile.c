@@ -315,10 +315,10 @@ static int make_module(const struct list *argv, struct text *source, const struc
 	return run_tool(argv, source, NULL, C_COMPILER);
 }
 
-/* Make the folder of temporary files, beside the output. Returns the path of the module in it. */
+/* Make the folder of temporary files. Returns the path of the module in it. */
 static char *begin_work(const char *output)
 {
-	work_dir = format_string("%s.XXXXXX", output);
+	work_dir = temporary_name(output);
 	if (!mkdtemp(work_dir))
 		die("%s: %s", output, strerror(errno));
 	atexit(remove_work);
@@ -334,7 +334,13 @@ static void make_shared(struct list *argv, const char *module)
 /* If all went well, the module appears as the output. Returns the exit status. */
 static int end_work(int status, const char *module, const char *output)
 {
-	if (!status && !caught_signal && rename(module, output)) {
+	struct text bytes;
+
+	if (!status && !caught_signal && is_special(output)) {
+		if (!read_file(module, &bytes))
+			die("%s: %s", module, strerror(errno));
+		write_text(&bytes, output);
+	} else if (!status && !caught_signal && rename(module, output)) {
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;
 	}

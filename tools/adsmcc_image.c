@@ -160,7 +160,7 @@ int compile_image(const char *compiler, const struct list *options, const struct
 		  const struct partition_options *partition, const char *output)
 {
 	struct list argv = image_command(compiler, options);
-	char *object = format_string("%s.XXXXXX", output);
+	char *object = temporary_name(output);
 	struct text bytes, image = { 0 };
 	int fd = mkstemp(object), status;
 
@@ -174,9 +174,9 @@ int compile_image(const char *compiler, const struct list *options, const struct
 	link_image(&bytes, partition, &image);
 	if (n_errors)
 		return 1;
-	object = format_string("%s.new", output);
-	write_text(&image, object);
-	if (rename(object, output))
+	object = is_special(output) ? NULL : format_string("%s.new", output);
+	write_text(&image, object ? object : output);
+	if (object && rename(object, output))
 		die("%s: %s", output, strerror(errno));
 	return 0;
 }

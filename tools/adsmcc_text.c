@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int n_errors;
 
@@ -144,6 +145,21 @@ bool read_file(const char *path, struct text *ret_text)
 	fclose(file);
 	*ret_text = text;
 	return true;
+}
+
+bool is_special(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && !S_ISREG(info.st_mode);
+}
+
+char *temporary_name(const char *output)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return is_special(output) ? format_string("%s/adsmcc.XXXXXX", folder && *folder ? folder : "/tmp") :
+		format_string("%s.XXXXXX", output);
 }
 
 void write_text(const struct text *text, const char *path)

@@ -39,6 +39,10 @@ void text_print(struct text *text, const char *format, ...) __attribute__((forma
 char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Read the whole file @path. False: errno has the error. */
 bool read_file(const char *path, struct text *ret_text);
+/* Is the path a device, a pipe, or anything else that a new file must not replace? */
+bool is_special(const char *path);
+/* A template for mkstemp() or mkdtemp(), beside the output if that is a file, or will be. */
+char *temporary_name(const char *output);
 /* @path NULL: standard output. */
 void write_text(const struct text *text, const char *path);
 bool starts(const char *string, const char *prefix);

@@ -366,6 +366,22 @@ static void test_errors(const char *compiler)
 	remove_files();
 }
 
+/* What is no file, such as /dev/null, gets the bytes, and is not replaced. */
+static void test_special_output(void)
+{
+	char magic[4];
+	struct stat info;
+	int fd;
+
+	CHECK(!mkfifo("pipe", 0600));
+	fd = open("pipe", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	CHECK(fd >= 0 && fcntl(fd, F_SETPIPE_SZ, 1 << 20) > 0);
+	CHECK(!RUN(adsmcc, "-o", "pipe", "x.c") && !output[0]);
+	CHECK(!lstat("pipe", &info) && S_ISFIFO(info.st_mode));
+	CHECK(read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic)));
+	CHECK(!close(fd) && !remove("pipe") && n_files() == 1);
+}
+
 /* A module appears only when all went well, and nothing else stays. */
 static void test_failures(void)
 {
@@ -375,6 +391,7 @@ static void test_failures(void)
 	CHECK(RUN(adsmcc, "--cc=./no-compiler", "x.c") == 1);
 	CHECK(strstr(output, "no-compiler") && n_files() == 1);
 	CHECK(RUN(adsmcc, "-o", "no/x.adsm", "x.c") == 1 && strstr(output, "no/x.adsm"));
+	test_special_output();
 	CHECK(RUN(adsmcc, "none.c") == 1 && strstr(output, "none.c"));
 	CHECK(RUN(adsmcc) == 1 && RUN(adsmcc, "--nonsense", "x.c") == 1 && strstr(output, "--nonsense"));
 	CHECK(!RUN(adsmcc, "--help") && strstr(output, "--emit-text"));
