@@ -9,6 +9,7 @@
 #include "adsm_kernel.h"
 #include "adsmcc_source.h"
 #include "base/entries.h"
+#include "base/writes_text.h"
 #include "ptx/access/access.h"
 #include "ptx/ptx.h"
 #include "ptx/code/translate.h"
@@ -68,8 +69,13 @@ static void add_writes(struct text *lines, const struct adsm_ptx_module *module,
 
 	if (adsm_ptx_writes_find(module, function, access, &writes))
 		die("not enough memory");
-	for (uint32_t i = 0; i < writes.n; i++)
-		text_print(lines, "%s\n", adsm_ptx_write_text(&writes.list[i], name));
+	for (uint32_t i = 0; i < writes.n; i++) {
+		const char *line = format_string("%s\n", adsm_ptx_write_text(&writes.list[i], name));
+
+		/* The library would refuse the module. */
+		if (adsm_writes_are_valid(line))
+			text_print(lines, "%s", line);
+	}
 	adsm_ptx_writes_destroy(&writes);
 }
 

@@ -76,7 +76,9 @@ bool adsm_ptx_affine_condition(struct adsm_ptx_affine *affine, enum adsm_ptx_con
 		    equals(&conditions->list[i].poly, poly))
 			return true;
 	}
-	if (conditions->n == ADSM_PTX_CONDITIONS || !adsm_ptx_poly_is_linear(poly))
+	/* A launch knows nothing of the value that a counter had. */
+	if (conditions->n == ADSM_PTX_CONDITIONS || !adsm_ptx_poly_is_linear(poly) ||
+	    adsm_ptx_poly_has(poly, ADSM_PTX_ATOM_SELF))
 		return false;
 	condition->kind = kind;
 	condition->turns_of = turns_of;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/writes_text.h"
+
 #define INOUT 3				/* ADSM_ACCESS_INOUT of adsm.h */
 #define MOST_STORES 128			/* of a kernel that are looked at */
 #define MOST_EDGES 8			/* on which a block depends */
@@ -47,7 +49,9 @@ static bool add_condition(struct finder *finder, enum adsm_ptx_condition_kind ki
 	struct adsm_ptx_poly moved = *poly;
 	uint32_t atom = 0;
 
-	if (loop != ADSM_PTX_NO_LOOP && (!adsm_ptx_affine_loop(&finder->affine, loop, &atom) ||
+	/* A line cannot say that a number is 0 in each turn. */
+	if (loop != ADSM_PTX_NO_LOOP && (kind == ADSM_PTX_ZERO ||
+					 !adsm_ptx_affine_loop(&finder->affine, loop, &atom) ||
 					 !adsm_ptx_poly_step_back(poly, atom, &moved)))
 		return false;
 	return adsm_ptx_affine_condition(&finder->affine, kind, atom, &moved);
@@ -386,6 +390,28 @@ static bool may_change_params(const struct finder *finder)
 	return false;
 }
 
+/* May a line have the polynomial, whatever the launch's numbers are? */
+static bool is_small(const struct adsm_ptx_poly *poly)
+{
+	__int128 sum = 0;
+
+	for (uint32_t i = 0; i < poly->n; i++) {
+		const __int128 factor = poly->terms[i].factor;
+
+		sum += factor < 0 ? -factor : factor;
+	}
+	return adsm_writes_is_small(sum);
+}
+
+static bool has_small_numbers(const struct adsm_ptx_write *write)
+{
+	bool all = is_small(&write->offset);
+
+	for (uint32_t i = 0; i < write->conditions.n; i++)
+		all &= is_small(&write->conditions.list[i].poly);
+	return all;
+}
+
 /* What is known of a store. Returns false: finder->why. */
 static bool understand(struct finder *finder, uint32_t at, struct adsm_ptx_write *ret_write)
 {
@@ -408,7 +434,7 @@ static bool understand(struct finder *finder, uint32_t at, struct adsm_ptx_write
 	if ((store->guard.kind != ADSM_PTX_OP_NONE &&
 	     !add_predicate(finder, &store->guard, at, true, ADSM_PTX_NO_LOOP, 0)) || !add_way(finder, block))
 		return fail(finder, "some threads do not store, and the condition is not a comparison of indices");
-	return true;
+	return has_small_numbers(ret_write) || fail(finder, "a number is too large");
 }
 
 static int keep(struct finder *finder, const struct adsm_ptx_write *write)

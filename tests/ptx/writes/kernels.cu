@@ -141,6 +141,8 @@ KERNEL two_each(float *out, int n)
 }
 // want: OUT named
 KERNEL first_block(float *out) { if (blockIdx.x == 0) out[threadIdx.x] = 1; }
+// want: INOUT named = OUT
+KERNEL not_largest(float *out, long n) { if (n == INT64_MAX) return; out[threadIdx.x] = 1; }
 // want: OUT named
 KERNEL not_first(float *out) { if (threadIdx.x != 0) out[threadIdx.x] = 1; }
 
@@ -192,6 +194,40 @@ KERNEL nested(float *out, int m, int n)
 KERNEL unrolled_row(float *out, int m) { int i = X; for (int k = 0; k < m; k++) out[i * m + k] = k; }
 // want: OUT named
 KERNEL downward(float *out, int n) { for (int i = n - 1 - X; i >= 0; i -= blockDim.x * gridDim.x) out[i] = i; }
+// want: OUT named
+KERNEL from_below(float *out, int first, size_t n)
+{
+	int i = first;
+
+#pragma unroll 1
+	do {
+		if (i >= 0)
+			out[i] = 7;
+		i++;
+	} while ((unsigned)i < n);
+}
+// want: INOUT named = OUT
+KERNEL while_equal(float *out, int first, int n)
+{
+	int i = first;
+
+#pragma unroll 1
+	do {
+		out[i] = 7;
+		i++;
+	} while (2 * i == n);
+}
+// want: INOUT named = OUT
+KERNEL narrowed(float *out, size_t first, size_t n, unsigned step)
+{
+	size_t i = first;
+
+#pragma unroll 1
+	do {
+		out[i] = 7;
+		i = (unsigned)i + step;
+	} while (i < n);
+}
 // want: INOUT IN named
 KERNEL breaks(float *out, const float *in, int n)
 {

@@ -119,6 +119,18 @@ static const struct {
 	  "setp.lt.s32 %p2, %r8, %r1; @%p2 bra L;", "" },
 	{ "mov.u32 %r7, 0; L: ld.global.u32 %r8, [%rd2]; setp.lt.s32 %p3, %r8, 0; @%p3 bra E; "
 	  "st.global.u32 [%rd6], %r5; add.s32 %r7, %r7, 1; setp.lt.s32 %p2, %r7, %r1; @%p2 bra L; E: ret;", "" },
+	/* A loop that goes on as long as a number is 0; a step that is narrower than what it counts. */
+	{ "mov.u32 %r7, 0; L: st.global.u32 [%rd6], %r5; add.s32 %r7, %r7, 1; setp.eq.s32 %p2, %r7, %r1; @%p2 bra L;",
+	  "" },
+	{ "ld.param.u64 %rd9, [l]; mov.u64 %rd7, 0; L: st.global.u32 [%rd6], %r5; cvt.u32.u64 %r7, %rd7; "
+	  "add.s32 %r7, %r7, 3; cvt.u64.u32 %rd7, %r7; setp.lt.u64 %p2, %rd7, %rd9; @%p2 bra L;", "" },
+	/* Numbers that are too large for a line, alone or together. */
+	{ "ld.param.u64 %rd9, [l]; setp.eq.s64 %p2, %rd9, 9223372036854775807; @%p2 bra E; st.global.u32 [%rd6], %r5; "
+	  "E: ret;", "" },
+	{ "ld.param.u64 %rd9, [l]; mul.lo.s64 %rd7, %rd9, 2305843009213693953; add.s64 %rd8, %rd6, %rd7; "
+	  "st.global.u32 [%rd8], %r5;", "" },
+	{ "cvt.s64.s32 %rd9, %r5; mul.lo.s64 %rd7, %rd9, 1152921504606846977; add.s64 %rd8, %rd1, %rd7; "
+	  "st.global.u32 [%rd8], %r5;", "" },
 	/* A loop with two entries. */
 	{ "mov.u32 %r7, 0; @%p1 bra B; A: st.global.u32 [%rd6], %r5; B: add.s32 %r7, %r7, 1; setp.lt.s32 %p2, %r7, 9; "
 	  "@%p2 bra A; ret;", "" },
