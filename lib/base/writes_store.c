@@ -103,7 +103,7 @@ static bool range_group(const struct adsm_writes_store *store, struct adsm_write
 	/* After a step without a limit, each integer is there. */
 	if (!adsm_writes_is_small(low))
 		return false;
-	group->low = (int64_t)low;
+	group->low = group->first_low = (int64_t)low;
 	group->high = count == ENDLESS ? ENDLESS : (int64_t)(low + count - 1);
 	return true;
 }
@@ -282,7 +282,20 @@ static bool times_in(const struct adsm_writes_group *group, const struct adsm_wr
 	return true;
 }
 
-/* Is a sum in the range of a type for all threads that are counted? */
+/*
+ * The least value of a group up to what is counted. A loop gets to a turn through all before it, so that what is asked
+ * there must be true in those, too; in a group, turns are added.
+ */
+static int64_t least_of(const struct adsm_writes_group *group)
+{
+	bool has_turns = false;
+
+	for (int i = ADSM_WRITES_LOOPS; i < VARIABLES; i++)
+		has_turns |= group->factors[i] != 0;
+	return has_turns ? group->first_low : group->low;
+}
+
+/* Is a sum in the range of a type for all threads and turns that are counted, and in the turns before? */
 static bool fits(const struct adsm_writes_store *store, const struct adsm_writes_condition *condition)
 {
 	const int64_t least = condition->kind == 's' ? INT32_MIN : condition->kind == 'S' ? -LIMIT : 0;
@@ -296,8 +309,8 @@ static bool fits(const struct adsm_writes_store *store, const struct adsm_writes
 
 		if (!times_in(group, &rest, &times))
 			continue;
-		from += (__int128)times * (times < 0 ? group->high : group->low);
-		to += (__int128)times * (times < 0 ? group->low : group->high);
+		from += (__int128)times * (times < 0 ? group->high : least_of(group));
+		to += (__int128)times * (times < 0 ? least_of(group) : group->high);
 		for (int i = 0; i < VARIABLES; i++)
 			rest.factors[i] = group->factors[i] ? 0 : rest.factors[i];
 	}

@@ -18,6 +18,7 @@
 struct adsm_writes_group {
 	int64_t factors[ADSM_WRITES_VARIABLES];
 	int64_t low, high;		/* high may be ADSM_WRITES_ENDLESS */
+	int64_t first_low;		/* the low one without conditions: turns of loops begin there */
 };
 
 struct adsm_writes_step {

@@ -12,9 +12,9 @@
  *	p3.0.4		the signed integer of 4 bytes at offset 0 of parameter 3
  *
  * A condition is a letter and a sum. g: the sum is at least 0. e: it is 0. n: it is not 0. s, u, S, U: the sum must be
- * in the range of int32_t, uint32_t, int64_t, uint64_t for all threads that are counted; otherwise nothing is known of
- * the store. A digit after g or n: the loop with this number has a turn only if this is true in the turn and in all
- * before it.
+ * in the range of int32_t, uint32_t, int64_t, uint64_t for all threads that are counted, and in all turns of their
+ * loops up to those that are counted; otherwise nothing is known of the store. A digit after g or n: the loop with this
+ * number has a turn only if this is true in the turn and in all before it.
  */
 #pragma once
 

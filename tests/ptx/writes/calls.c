@@ -93,6 +93,9 @@ static void in_part(void)
 	CHECK_EQ(CALL("one_too_few", N, adsmPtr(out), adsmVal(N)), SIZE);
 	CHECK_EQ(CALL("every_second", N / 2, adsmPtr(out), adsmVal(N / 2)), SIZE);
 	CHECK_EQ(out[1], 5001);
+	/* The thread leaves its loop while its index is negative, and stores nothing. */
+	CHECK_EQ(CALL("from_below", 1, adsmPtr(out), adsmVal(-10), adsmVal((size_t)N)), SIZE);
+	check_copied(0);
 	/* From the second element on. */
 	CHECK_EQ(CALL("guarded", N, adsmPtr(out + 1), adsmPtr(in), adsmVal(N - 1)), SIZE);
 	CHECK_EQ(out[0], 5000);

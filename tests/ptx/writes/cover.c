@@ -98,6 +98,29 @@ static bool is_true_until(struct model *model, char kind, int loop, const char *
 	return all;
 }
 
+/* Is it in the range in these turns of all loops, and in those before? The first and the last ones tell of a sum. */
+static bool is_in_range(struct model *model, char kind, const char *sum)
+{
+	int64_t turns[4];
+	bool all = true;
+
+	memcpy(turns, &model->variables[6], sizeof(turns));
+	for (int first = 0; all && first < 16; first++) {
+		for (int k = 0; k < 4; k++)
+			model->variables[6 + k] = first >> k & 1 ? 0 : turns[k];
+		all = is_true(model, kind, sum);
+	}
+	memcpy(&model->variables[6], turns, sizeof(turns));
+	return all;
+}
+
+static bool holds(struct model *model, char kind, int loop, const char *sum)
+{
+	if (strchr("suSU", kind))
+		return is_in_range(model, kind, sum);
+	return loop < 0 ? is_true(model, kind, sum) : is_true_until(model, kind, loop, sum);
+}
+
 /* One thread, in certain turns of its loops. */
 static void store(struct model *model, const char *line)
 {
@@ -111,7 +134,7 @@ static void store(struct model *model, const char *line)
 		const bool has_loop = at[2] >= '0' && at[2] <= '9';
 
 		at += 2 + has_loop;
-		if (has_loop ? !is_true_until(model, kind, at[-1] - '0', at) : !is_true(model, kind, at))
+		if (!holds(model, kind, has_loop ? at[-1] - '0' : -1, at))
 			return;
 	}
 	for (int64_t i = distance; i < distance + size; i++) {
@@ -258,6 +281,9 @@ static const struct {
 	  { 3, 1, 1 }, { 256, 1, 1 }, { 1300 }, 0, 5200 },
 	/* A step that misses the end. */
 	{ "k 0 4 +4*k0 n0+2*k0-5\n", { 1, 1, 1 }, { 1, 1, 1 }, { 0 }, 0, 0 },
+	/* A thread that begins below 0 leaves the loop after its first turn: the number is no uint32_t in it. */
+	{ "k 0 4 +4*k0+4*p1.0.4 g+1*k0+1*p1.0.4 u+1*k0+1*p1.0.4 u+1*p2.0.4 g0-1*k0-1*p1.0.4+1*p2.0.4-1\n",
+	  { 1, 1, 1 }, { 1, 1, 1 }, { -10, 100 }, 0, 0 },
 	/* Its condition grows with the turns: it may be false at first. */
 	{ "k 0 4 +4*k0 g0+1*k0-3 g+9-1*k0\n", { 1, 1, 1 }, { 1, 1, 1 }, { 0 }, 0, 0 },
 	/* Numbers that are too large for anything. */
