@@ -48,7 +48,7 @@ ADSM_CUDA_BOTH ADSM_T __hfma(ADSM_T x, ADSM_T y, ADSM_T z)
 	return result;
 #else
 	/* The sum of a product, which is exact, and a number: one rounding to double, and one to the type. */
-	return ADSM_OF_FLOAT((float)((double)ADSM_TO_FLOAT(x) * ADSM_TO_FLOAT(y) + ADSM_TO_FLOAT(z)));
+	return ADSM_OF_FLOAT(adsm_cuda::round_to_odd((double)ADSM_TO_FLOAT(x) * ADSM_TO_FLOAT(y) + ADSM_TO_FLOAT(z)));
 #endif
 }
 

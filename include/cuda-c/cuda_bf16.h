@@ -3,6 +3,7 @@
 #ifndef ADSM_CUDA_BF16_H
 #define ADSM_CUDA_BF16_H
 
+#include "adsm_round_odd.h"
 #include "cuda_runtime.h"
 
 struct __nv_bfloat16_raw { unsigned short x; };
@@ -13,9 +14,9 @@ struct __nv_bfloat16 {
 	__nv_bfloat16() = default;
 	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(const __nv_bfloat16_raw &raw) : adsm_bits(raw.x) { }
 	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(float x);
-	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(double x) : __nv_bfloat16((float)x) { }
-	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(int n) : __nv_bfloat16((float)n) { }
-	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(unsigned int n) : __nv_bfloat16((float)n) { }
+	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(double x);
+	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(int n) : __nv_bfloat16((double)n) { }
+	ADSM_CUDA_BOTH_MEMBER __nv_bfloat16(unsigned int n) : __nv_bfloat16((double)n) { }
 	ADSM_CUDA_BOTH_MEMBER operator float() const
 	{
 		return __builtin_bit_cast(float, (unsigned int)adsm_bits << 16);
@@ -53,8 +54,9 @@ ADSM_CUDA_BOTH __nv_bfloat16 __float2bfloat16_rz(float x)
 	return __nv_bfloat16(__nv_bfloat16_raw{ x != x ? (unsigned short)0x7fff : (unsigned short)(bits >> 16) });
 }
 ADSM_CUDA_BOTH __nv_bfloat16 __float2bfloat16(float x) { return __float2bfloat16_rn(x); }
-ADSM_CUDA_BOTH __nv_bfloat16 __double2bfloat16(double x) { return __float2bfloat16_rn((float)x); }
+ADSM_CUDA_BOTH __nv_bfloat16 __double2bfloat16(double x) { return __float2bfloat16_rn(adsm_cuda::round_to_odd(x)); }
 ADSM_CUDA_BOTH_MEMBER __nv_bfloat16::__nv_bfloat16(float value) : adsm_bits(__float2bfloat16_rn(value).adsm_bits) { }
+ADSM_CUDA_BOTH_MEMBER __nv_bfloat16::__nv_bfloat16(double value) : adsm_bits(__double2bfloat16(value).adsm_bits) { }
 
 ADSM_CUDA_BOTH __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return __nv_bfloat162(x, y); }
 ADSM_CUDA_BOTH __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return __nv_bfloat162(x, y); }

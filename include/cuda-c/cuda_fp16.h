@@ -3,6 +3,7 @@
 #ifndef ADSM_CUDA_FP16_H
 #define ADSM_CUDA_FP16_H
 
+#include "adsm_round_odd.h"
 #include "cuda_runtime.h"
 
 struct __half_raw { unsigned short x; };
@@ -59,7 +60,7 @@ struct __half {
 	__half() = default;
 	ADSM_CUDA_BOTH_MEMBER __half(const __half_raw &raw) : adsm_bits(raw.x) { }
 	ADSM_CUDA_BOTH_MEMBER __half(float x);
-	ADSM_CUDA_BOTH_MEMBER __half(double x) : __half((float)x) { }
+	ADSM_CUDA_BOTH_MEMBER __half(double x);
 	ADSM_CUDA_BOTH_MEMBER __half(int n) : __half((float)n) { }
 	ADSM_CUDA_BOTH_MEMBER __half(unsigned int n) : __half((float)n) { }
 	ADSM_CUDA_BOTH_MEMBER __half(long n) : __half((float)n) { }
@@ -115,20 +116,8 @@ ADSM_CUDA_BOTH float __half2float(__half x)
 ADSM_CUDA_BOTH_MEMBER __half::__half(float value) : adsm_bits(__float2half_rn(value).adsm_bits) { }
 ADSM_CUDA_BOTH_MEMBER __half::operator float() const { return __half2float(*this); }
 
-/* Rounded to odd first, so that the second rounding is right. */
-ADSM_CUDA_BOTH __half __double2half(double x)
-{
-	float odd = (float)x;
-
-	if ((double)odd != x && x == x && odd - odd == 0) {
-		unsigned int bits = __builtin_bit_cast(unsigned int, odd);
-
-		if ((odd > 0) == ((double)odd > x))
-			bits--;
-		odd = __builtin_bit_cast(float, bits | 1);
-	}
-	return __float2half_rn(odd);
-}
+ADSM_CUDA_BOTH __half __double2half(double x) { return __float2half_rn(adsm_cuda::round_to_odd(x)); }
+ADSM_CUDA_BOTH_MEMBER __half::__half(double value) : adsm_bits(__double2half(value).adsm_bits) { }
 
 ADSM_CUDA_BOTH __half2 __halves2half2(__half x, __half y) { return __half2(x, y); }
 ADSM_CUDA_BOTH __half2 make_half2(__half x, __half y) { return __half2(x, y); }

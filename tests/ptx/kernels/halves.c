@@ -157,7 +157,32 @@ static void atomics(const struct cuda_case *c, void *const *args, unsigned launc
 		sums[i] = bits_of(half, sum[i], NEAREST);
 }
 
+struct numbers { double x[20]; };
+
+static void doubles(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const struct numbers *in = args[0];
+	uint16_t *out = args[1];
+
+	for (unsigned i = 0; i < c->block[0]; i++, out += 8) {
+		const double x = i & 1 ? -in->x[i / 2] : in->x[i / 2];
+		const int n = fabs(x) < 2e9 ? (int)x : 7;
+
+		out[0] = out[1] = bits_of(half, x, NEAREST);
+		out[2] = out[3] = bits_of(bfloat, x, NEAREST);
+		out[4] = out[5] = bits_of(half, n, NEAREST);
+		out[6] = bits_of(bfloat, n, NEAREST);
+		out[7] = bits_of(bfloat, (uint32_t)n, NEAREST);
+	}
+}
+
 const struct cuda_case halves_cases[] = {
+	/* Near the halves of the least and the last digits, and of both types' limits. */
+	{ .kernel = "half_doubles", { 1 }, { 40 }, 0,
+	  { VALUE(struct numbers, { 0, 1e-60, 4.9e-324, 0x1p-151, 0x1p-149, 0x1.8p-134, 0x1.8000000001p-134, 0x1p-25,
+				    0x1.0000000001p-25, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8, 1 + 0x1p-11 + 0x1p-40,
+				    1 + 0x3p-11 - 0x1p-40, 2049.0000001, 65519.99999999, 65520, 0x1010001, 0x40400001,
+				    0x1.fefffffffffffp127, 1e300 }), BUFFER(I16, 320, ZERO) }, doubles },
 	{ .kernel = "half_arithmetic", { 25 }, { 64 }, 0, { BUFFER(I16, 1602, RANDOM), BUFFER(I16, 1600, ZERO) },
 	  half_arithmetic },
 	{ .kernel = "half_bfloat", { 25 }, { 64 }, 0, { BUFFER(I16, 1602, RANDOM), BUFFER(I16, 1600, ZERO) },

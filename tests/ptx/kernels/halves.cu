@@ -88,3 +88,24 @@ extern "C" __global__ void half_atomics(const unsigned char *in, unsigned short 
 	atomicAdd((half *)sums + (in[i] & 1), __int2half_rn(in[i] >> 5));
 	atomicAdd((half2 *)sums + 1, __floats2half2_rn((float)(in[i] & 3), 1));
 }
+
+struct numbers { double x[20]; };
+
+template <typename T> __device__ unsigned short bits_of(T x) { return x.adsm_bits; }
+
+/* Each of the numbers and its negative, and integers, which are rounded once. */
+extern "C" __global__ void half_doubles(numbers in, unsigned short *out)
+{
+	const int i = threadIdx.x;
+	const double x = i & 1 ? -in.x[i / 2] : in.x[i / 2];
+	const int n = fabs(x) < 2e9 ? (int)x : 7;
+
+	out[8 * i] = bits_of(__double2half(x));
+	out[8 * i + 1] = bits_of(__half(x));
+	out[8 * i + 2] = bits_of(__double2bfloat16(x));
+	out[8 * i + 3] = bits_of(__nv_bfloat16(x));
+	out[8 * i + 4] = bits_of(__half(n));
+	out[8 * i + 5] = bits_of(__int2half_rn(n));
+	out[8 * i + 6] = bits_of(__nv_bfloat16(n));
+	out[8 * i + 7] = bits_of(__nv_bfloat16((unsigned)n));
+}
