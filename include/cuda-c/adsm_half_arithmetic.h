@@ -112,8 +112,18 @@ ADSM_CUDA_BOTH ADSM_T2 __hne2(ADSM_T2 x, ADSM_T2 y)
 {
 	return ADSM_PAIR(ADSM_OF_FLOAT(__hne(x.x, y.x)), ADSM_OF_FLOAT(__hne(x.y, y.y)));
 }
+ADSM_CUDA_BOTH ADSM_T2 __hequ2(ADSM_T2 x, ADSM_T2 y)
+{
+	return ADSM_PAIR(ADSM_OF_FLOAT(__hequ(x.x, y.x)), ADSM_OF_FLOAT(__hequ(x.y, y.y)));
+}
+ADSM_CUDA_BOTH ADSM_T2 __hneu2(ADSM_T2 x, ADSM_T2 y)
+{
+	return ADSM_PAIR(ADSM_OF_FLOAT(__hneu(x.x, y.x)), ADSM_OF_FLOAT(__hneu(x.y, y.y)));
+}
 ADSM_CUDA_BOTH bool __hbeq2(ADSM_T2 x, ADSM_T2 y) { return __heq(x.x, y.x) && __heq(x.y, y.y); }
 ADSM_CUDA_BOTH bool __hbne2(ADSM_T2 x, ADSM_T2 y) { return __hne(x.x, y.x) && __hne(x.y, y.y); }
+ADSM_CUDA_BOTH bool __hbequ2(ADSM_T2 x, ADSM_T2 y) { return __hequ(x.x, y.x) && __hequ(x.y, y.y); }
+ADSM_CUDA_BOTH bool __hbneu2(ADSM_T2 x, ADSM_T2 y) { return __hneu(x.x, y.x) && __hneu(x.y, y.y); }
 /* 1 or -1 of what is infinite, else 0. */
 ADSM_CUDA_BOTH int __hisinf(ADSM_T x)
 {
@@ -198,6 +208,7 @@ ADSM_MATH(trunc, truncf)
 	ADSM_CUDA_BOTH ADSM_T &operator op##=(ADSM_T &x, const ADSM_T &y) { return x = name(x, y); } \
 	ADSM_CUDA_BOTH ADSM_T2 operator op(const ADSM_T2 &x, const ADSM_T2 &y) { return name2(x, y); } \
 	ADSM_CUDA_BOTH ADSM_T2 &operator op##=(ADSM_T2 &x, const ADSM_T2 &y) { return x = name2(x, y); }
+/* Of pairs, != is true only if both numbers differ, as the manual's __hbneu2() says. */
 #define ADSM_RELATION(op, name, name2) \
 	ADSM_CUDA_BOTH bool operator op(const ADSM_T &x, const ADSM_T &y) { return name(x, y); } \
 	ADSM_CUDA_BOTH bool operator op(const ADSM_T2 &x, const ADSM_T2 &y) { return name2(x, y); }
@@ -207,7 +218,7 @@ ADSM_OPERATOR(-, __hsub, __hsub2)
 ADSM_OPERATOR(*, __hmul, __hmul2)
 ADSM_OPERATOR(/, __hdiv, __h2div)
 ADSM_RELATION(==, __heq, __hbeq2)
-ADSM_RELATION(!=, __hneu, !__hbeq2)
+ADSM_RELATION(!=, __hneu, __hbneu2)
 ADSM_RELATION(<, __hlt, __hblt2)
 ADSM_RELATION(<=, __hle, __hble2)
 ADSM_RELATION(>, __hgt, __hbgt2)

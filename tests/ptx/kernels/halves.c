@@ -176,6 +176,24 @@ static void doubles(const struct cuda_case *c, void *const *args, unsigned launc
 	}
 }
 
+/* == and != are true if they are of both numbers of the pairs. */
+static void relations(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const uint16_t some[] = { 0, 0x8000, 0x3c00, 0x7fff };
+	int *out = args[0];
+
+	for (unsigned i = 0; i < c->block[0]; i++) {
+		const double a = value_of(half, some[i & 3]), b = value_of(half, some[i >> 2 & 3]);
+		const double x = value_of(half, some[i >> 4 & 3]), y = value_of(half, some[i >> 6]);
+		const bool n = isunordered(a, x), m = isunordered(b, y);
+
+		out[2 * i] = (a == x && b == y) | (a != x && b != y) << 1 | ((n || a == x) && (m || b == y)) << 2 |
+			     (islessgreater(a, x) && islessgreater(b, y)) << 3 | (a != x && b != y) << 4 |
+			     (n || a == x) << 5 | (m || b == y) << 6 | (a != x) << 7 | (b != y) << 8;
+		out[2 * i + 1] = out[2 * i];
+	}
+}
+
 const struct cuda_case halves_cases[] = {
 	/* Near the halves of the least and the last digits, and of both types' limits. */
 	{ .kernel = "half_doubles", { 1 }, { 40 }, 0,
@@ -183,6 +201,7 @@ const struct cuda_case halves_cases[] = {
 				    0x1.0000000001p-25, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8, 1 + 0x1p-11 + 0x1p-40,
 				    1 + 0x3p-11 - 0x1p-40, 2049.0000001, 65519.99999999, 65520, 0x1010001, 0x40400001,
 				    0x1.fefffffffffffp127, 1e300 }), BUFFER(I16, 320, ZERO) }, doubles },
+	{ .kernel = "half_relations", { 1 }, { 256 }, 0, { BUFFER(I32, 512, ZERO) }, relations },
 	{ .kernel = "half_arithmetic", { 25 }, { 64 }, 0, { BUFFER(I16, 1602, RANDOM), BUFFER(I16, 1600, ZERO) },
 	  half_arithmetic },
 	{ .kernel = "half_bfloat", { 25 }, { 64 }, 0, { BUFFER(I16, 1602, RANDOM), BUFFER(I16, 1600, ZERO) },

@@ -109,3 +109,30 @@ extern "C" __global__ void half_doubles(numbers in, unsigned short *out)
 	out[8 * i + 6] = bits_of(__nv_bfloat16(n));
 	out[8 * i + 7] = bits_of(__nv_bfloat16((unsigned)n));
 }
+
+template <typename T, typename T2> __device__ int relations(T a, T b, T c, T d)
+{
+	T2 x, y, one;
+
+	x.x = a;
+	x.y = b;
+	y.x = c;
+	y.y = d;
+	one = __hequ2(x, y);
+	return (x == y) | (x != y) << 1 | __hbequ2(x, y) << 2 | __hbne2(x, y) << 3 | __hbneu2(x, y) << 4 |
+	       (one.x.adsm_bits != 0) << 5 | (one.y.adsm_bits != 0) << 6 | (__hneu2(x, y).x.adsm_bits != 0) << 7 |
+	       (__hneu2(x, y).y.adsm_bits != 0) << 8;
+}
+
+/* Zeros of both signs, a number and a NaN, in pairs of each with each. */
+extern "C" __global__ void half_relations(int *out)
+{
+	const unsigned short some[] = { 0, 0x8000, 0x3c00, 0x7fff };
+	const int i = threadIdx.x;
+	const unsigned short a = some[i & 3], b = some[i >> 2 & 3], c = some[i >> 4 & 3], d = some[i >> 6];
+
+	out[2 * i] = relations<__half, __half2>(__ushort_as_half(a), __ushort_as_half(b), __ushort_as_half(c),
+						__ushort_as_half(d));
+	out[2 * i + 1] = relations<__nv_bfloat16, __nv_bfloat162>(__ushort_as_bfloat16(a), __ushort_as_bfloat16(b),
+								  __ushort_as_bfloat16(c), __ushort_as_bfloat16(d));
+}
