@@ -246,15 +246,18 @@ template <typename State> ADSM_CUDA_DEVICE unsigned long long adsm_curand_long(S
 
 	return low | (unsigned long long)curand(state) << 32;
 }
-/* A point of a sequence is one step. */
-template <> __device__ __inline__ unsigned long long adsm_curand_long(curandStateSobol32 *state)
-{
-	return (unsigned long long)curand(state) << 32;
-}
-template <> __device__ __inline__ unsigned long long adsm_curand_long(curandStateSobol64 *state)
-{
-	return curand(state);
-}
+/* A point of a sequence is one step. A template would be chosen for a derived type: each type has its own function. */
+#define ADSM_CUDA_SOBOL_LONG(type, shift) \
+	template <> __device__ __inline__ unsigned long long adsm_curand_long(type *state) \
+	{ \
+		return (unsigned long long)curand(state) << shift; \
+	}
+
+ADSM_CUDA_SOBOL_LONG(curandStateSobol32, 32)
+ADSM_CUDA_SOBOL_LONG(curandStateSobol64, 0)
+ADSM_CUDA_SOBOL_LONG(curandStateScrambledSobol32, 32)
+ADSM_CUDA_SOBOL_LONG(curandStateScrambledSobol64, 0)
+#undef ADSM_CUDA_SOBOL_LONG
 
 template <typename State> ADSM_CUDA_DEVICE float curand_uniform(State *state)
 {
@@ -317,16 +320,15 @@ template <typename State> ADSM_CUDA_DEVICE double curand_normal_double(State *st
 	return pair.x;
 }
 /* Of a sequence, by the inverse of the distribution: each point is used once. */
-ADSM_CUDA_DEVICE float curand_normal(curandStateSobol32 *state) { return normcdfinvf(curand_uniform(state)); }
-ADSM_CUDA_DEVICE float curand_normal(curandStateSobol64 *state) { return normcdfinvf(curand_uniform(state)); }
-ADSM_CUDA_DEVICE double curand_normal_double(curandStateSobol32 *state)
-{
-	return normcdfinv(curand_uniform_double(state));
-}
-ADSM_CUDA_DEVICE double curand_normal_double(curandStateSobol64 *state)
-{
-	return normcdfinv(curand_uniform_double(state));
-}
+#define ADSM_CUDA_SOBOL_NORMAL(type) \
+	ADSM_CUDA_DEVICE float curand_normal(type *state) { return normcdfinvf(curand_uniform(state)); } \
+	ADSM_CUDA_DEVICE double curand_normal_double(type *state) { return normcdfinv(curand_uniform_double(state)); }
+
+ADSM_CUDA_SOBOL_NORMAL(curandStateSobol32)
+ADSM_CUDA_SOBOL_NORMAL(curandStateSobol64)
+ADSM_CUDA_SOBOL_NORMAL(curandStateScrambledSobol32)
+ADSM_CUDA_SOBOL_NORMAL(curandStateScrambledSobol64)
+#undef ADSM_CUDA_SOBOL_NORMAL
 ADSM_CUDA_DEVICE float4 curand_normal4(curandStatePhilox4_32_10 *state)
 {
 	const float2 a = curand_normal2(state), b = curand_normal2(state);

@@ -54,6 +54,14 @@ static void sobol(const struct cuda_case *c, void *const *args, unsigned launch)
 	}
 }
 
+static void points(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	static const int want[6] = { 50, 0, 100, 0, 100, 200 };
+
+	for (int i = 0; i < 24; i++)
+		((int *)args[0])[i] = want[i % 6];
+}
+
 /* A tenth of 20,000 is 12.5 times 160, and 68.27 % of 20,000 are 11.4 times 1200. */
 static void spread(const struct cuda_case *c, void *const *args, unsigned launch)
 {
@@ -92,6 +100,7 @@ const struct cuda_case randoms_cases[] = {
 	{ .kernel = "random_philox", { 2 }, { 5 }, 0,
 	  { BUFFER(I32, 80, ZERO), VALUE(uint64_t, 0x123456789abcdef), VALUE(uint64_t, 1000000000007) }, philox },
 	{ .kernel = "random_sobol", { 1 }, { 9 }, 0, { BUFFER(I32, 36, ZERO) }, sobol },
+	{ .kernel = "random_points", { 1 }, { 1 }, 0, { BUFFER(I32, 24, ZERO) }, points },
 	{ .kernel = "random_spread", { 1 }, { 32 }, 0, { BUFFER(I32, 12, ZERO) }, spread },
 	{ .kernel = "random_mrg", { 1 }, { 20 }, 0, { BUFFER(I32, 160, ZERO) }, mrg },
 	{ 0 },

@@ -33,6 +33,54 @@ extern "C" __global__ void random_sobol(unsigned *out)
 		out[4 * i + k] = curand(&state);
 }
 
+/* The means of 4096 numbers, in hundredths: uniform ones, normal ones, their squares, and those with logarithms. */
+template <typename State> __device__ void means(State *state, int *out)
+{
+	double sum[6] = { 0 };
+
+	for (int k = 0; k < 4096; k++)
+		sum[0] += curand_uniform_double(state);
+	for (int k = 0; k < 4096; k++) {
+		const double x = curand_normal(state);
+
+		sum[1] += x;
+		sum[2] += x * x;
+	}
+	for (int k = 0; k < 4096; k++) {
+		const double x = curand_normal_double(state);
+
+		sum[3] += x;
+		sum[4] += x * x;
+	}
+	for (int k = 0; k < 4096; k++)
+		sum[5] += logf(curand_log_normal(state, 1, 2)) + log(curand_log_normal_double(state, 1.0, 2.0));
+	for (int i = 0; i < 6; i++)
+		out[i] = __double2int_rn(sum[i] / 40.96);
+}
+
+extern "C" __global__ void random_points(int *out)
+{
+	curandDirectionVectors32_t vectors;
+	curandDirectionVectors64_t longer;
+	curandStateSobol32_t a;
+	curandStateSobol64_t b;
+	curandStateScrambledSobol32_t c;
+	curandStateScrambledSobol64_t d;
+
+	for (int k = 0; k < 32; k++)
+		vectors[k] = 1u << (31 - k);
+	for (int k = 0; k < 64; k++)
+		longer[k] = 1ull << (63 - k);
+	curand_init(vectors, 4096, &a);
+	curand_init(longer, 4096, &b);
+	curand_init(vectors, 0x12345678, 4096, &c);
+	curand_init(longer, 0x123456789abcdef, 4096, &d);
+	means(&a, out);
+	means(&b, out + 6);
+	means(&c, out + 12);
+	means(&d, out + 18);
+}
+
 /*
  * Many uniform and normal numbers: how many are in each tenth, and within one deviation. A count is divided, so that only
  * one that is far from what it should be has another result.
