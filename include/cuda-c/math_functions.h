@@ -209,7 +209,7 @@ ADSM_CUDA_DEVICE float nanf(const char *) { return __builtin_nanf(""); }
 			n++; \
 		} \
 		*ret_quotient = (x < 0) != (y < 0) ? -(n & 7) : n & 7; \
-		return x != x || y != y ? x + y : x < 0 ? -rest : rest; \
+		return x != x || y != y ? x + y : copysign##suffix(1, x) < 0 ? -rest : rest; \
 	}
 
 ADSM_CUDA_PARTS(double, , unsigned long long, 52, 11)

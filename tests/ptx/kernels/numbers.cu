@@ -64,6 +64,16 @@ extern "C" __global__ void number_math(const float *in, float *out)
 		 fmaxf(x, 0.25f) + roundf(x * 7) + atan2f(x, 2);
 }
 
+/* Remainders, some of which are zeros of both signs, and the lowest bits of quotients. */
+extern "C" __global__ void number_remainders(const double *in, double *out, int *quotients)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	const double x = i % 8 == 0 ? copysign(0.0, in[i]) : i % 8 == 1 ? in[i ^ 1] * 9 : in[i] * 20, y = in[i ^ 1];
+
+	out[2 * i] = remquo(x, y, &quotients[2 * i]);
+	out[2 * i + 1] = remquo((float)x, (float)y, &quotients[2 * i + 1]);
+}
+
 /* Operations on the halves and bytes of a word. */
 extern "C" __global__ void number_parts(const unsigned int *in, unsigned int *out)
 {
