@@ -36,7 +36,8 @@ static const struct adsm_ptx_math list[] = {
 	{ "rhypot", 'r', "rr", "1 / hypot@($1, $2)" },
 	{ "norm3d", 'r', "rrr", "hypot@(hypot@($1, $2), $3)" }, { "norm3df", 'f', "fff", "hypotf(hypotf($1, $2), $3)" },
 	{ "rnorm3d", 'r', "rrr", "1 / hypot@(hypot@($1, $2), $3)" },
-	{ "powi", 'r', "ri", "pow@($1, $2)" },
+	/* In double precision, as not every integer is a float. */
+	{ "powi", 'r', "ri", "(#)pow((double)$1, $2)" },
 	{ "erfinv", 'r', "r", "(#)ptx_erfinv($1)" },
 	{ "erfcinv", 'r', "r", "(#)ptx_erfcinv($1)" },
 	{ "erfcx", 'r', "r", "(#)ptx_erfcx($1)" },

@@ -116,6 +116,12 @@ static void single(const struct form *form, uint64_t *v)
 	}
 }
 
+static void power(const struct form *form, uint64_t *v)
+{
+	(void)form;
+	v[0] = f64_bits((double)powl((long double)bits_f32(v[1]), (int32_t)v[2]));
+}
+
 static void add_single(void)
 {
 	static const char *const list[] = { "expf", "exp2f", "exp10f", "logf", "log2f", "log10f", "sinf", "cosf",
@@ -129,6 +135,8 @@ static void add_single(void)
 		form->operation = i;
 		add_bound(form, (struct bound)BOUND('u', 0.53, 0));
 	}
+	add_bound(add_form(power, "d:f32:A a:f32:f b:b32:i", "call (%%d), __nv_powif, (%%a, %%b);"),
+		  (struct bound)BOUND('u', 0.53, 0));
 }
 
 void add_calls(void)

@@ -20,6 +20,7 @@ static const char preamble[] =
 	".extern .func (.param .b32 r) __nv_log2f (.param .b32 a);\n"
 	".extern .func (.param .b32 r) __nv_log10f (.param .b32 a);\n"
 	".extern .func (.param .b32 r) __nv_powf (.param .b32 a, .param .b32 b);\n"
+	".extern .func (.param .b32 r) __nv_powif (.param .b32 a, .param .b32 b);\n"
 	".extern .func (.param .b32 r) __nv_sinf (.param .b32 a);\n"
 	".extern .func (.param .b32 r) __nv_cosf (.param .b32 a);\n"
 	".extern .func (.param .b32 r) __nv_hypotf (.param .b32 a, .param .b32 b);\n"
