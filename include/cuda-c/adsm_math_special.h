@@ -246,6 +246,8 @@ ADSM_CUDA_DEVICE double bessel_i(int order, double size)
 	const double square = size * size / 4, four = 4 * order * order;
 	double term = order ? size / 2 : 1, sum = term, half;
 
+	if (size > 720)
+		return infinite;
 	if (size < 30) {
 		for (int k = 1; term > sum * 1e-17; k++)
 			sum += term *= square / ((double)k * (k + order));
@@ -254,7 +256,7 @@ ADSM_CUDA_DEVICE double bessel_i(int order, double size)
 	term = sum = 1;
 	for (int k = 1; k < 40 && magnitude(term) > 1e-17; k++)
 		sum += term *= -(four - (2.0 * k - 1) * (2.0 * k - 1)) / (k * 8 * size);
-	half = size > 1500 ? infinite : __nv_exp(size / 2);
+	half = __nv_exp(size / 2);
 	return half * (sum / __builtin_sqrt(2 * pi * size)) * half;
 }
 

@@ -117,6 +117,8 @@ PTX_RARE double ptx_erfcx(double x)
 	const double square = x * x, rest = __builtin_fma(x, x, -square);
 	double sum = 1.0, term = 1.0;
 
+	if (x < -27.0)
+		return __builtin_inf();
 	if (x < 20.0)
 		return exp(square) * (1.0 + rest) * erfc(x);
 	for (int k = 1; k < 10; k++) {
@@ -175,6 +177,8 @@ PTX_RARE double ptx_bessel_i(int order, double x)
 	const double size = __builtin_fabs(x), quarter = x * x * 0.25;
 	double sum = 1.0, term = 1.0, result;
 
+	if (size > 720.0)
+		return __builtin_copysign(__builtin_inf(), order ? x : 1.0);
 	if (size < 30.0) {
 		for (int k = 1; k < 80; k++) {
 			term *= quarter / ((double)k * (k + order));

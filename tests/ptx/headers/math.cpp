@@ -195,6 +195,17 @@ static const named library[] = {
 	NAMED(asinh), NAMED(acosh), NAMED(atanh), NAMED(cbrt), NAMED(erf), NAMED(erfc), NAMED(tgamma), NAMED(lgamma),
 };
 
+/* Of functions that it does not have. */
+static const struct { const char *name; double (*of_double)(double); double x, want; } limits[] = {
+	{ "erfcx", __nv_erfcx, INFINITY, 0 }, { "erfcx", __nv_erfcx, -INFINITY, INFINITY },
+	{ "erfcx", __nv_erfcx, -1e200, INFINITY }, { "erfcx", __nv_erfcx, -28, INFINITY },
+	{ "cyl_bessel_i0", __nv_cyl_bessel_i0, INFINITY, INFINITY },
+	{ "cyl_bessel_i0", __nv_cyl_bessel_i0, -1e300, INFINITY },
+	{ "cyl_bessel_i1", __nv_cyl_bessel_i1, INFINITY, INFINITY },
+	{ "cyl_bessel_i1", __nv_cyl_bessel_i1, -INFINITY, -INFINITY },
+	{ "cyl_bessel_i1", __nv_cyl_bessel_i1, -721, -INFINITY },
+};
+
 struct pair_of {
 	const char *name;
 	double (*of_double)(double, double);
@@ -244,6 +255,8 @@ int main()
 	for (const named &f : library)
 		for (double x : special)
 			check_special(f.name, x, 0, f.of_double(x), f.libc(x), strstr(f.name, "gamma") ? 20 : 4);
+	for (const auto &f : limits)
+		check_special(f.name, f.x, 0, f.of_double(f.x), f.want, 0);
 	for (const pair_of &f : pairs) {
 		double most = 0;
 

@@ -59,6 +59,10 @@ static void special(const struct form *form, uint64_t *v)
 	const double x = bits_f64(v[1]), pi = 3.14159265358979323846;
 	long double sum = 0;
 
+	if ((form->operation == 'x' && x < -27) || (strchr("01", form->operation) && fabs(x) > 720)) {
+		v[0] = f64_bits(form->operation == '1' ? copysign(INFINITY, x) : INFINITY);
+		return;
+	}
 	if (isnan(x) || fabs(x) > (form->operation == 'x' ? 100 : 700) || (fabs(x) < 1e-200 && x != 0)) {
 		any_result = true;
 		return;
