@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failed.c - launches of CUDA C whose copies of variables fail, on the double of CUDA's driver: failed MODULE, the one of
- * the theme memory. Once the call has returned, nothing of it runs, and its object may be written.
+ * failed.c - launches of CUDA C whose copies of variables fail, on the double of CUDA's driver: failed MODULE, the one
+ * of the theme memory. Once the call has returned, nothing of it runs, and its object may be written.
  */
 #include <adsm.h>
 #include <stdio.h>
