@@ -221,11 +221,13 @@ static int start_by_libc(struct aiocb *cb, int opcode, int operation)
 	return opcode == LIO_READ ? real(aio_read)(cb) : real(aio_write)(cb);
 }
 
-static int submit(struct aiocb *cb, int opcode, int operation)
+static __attribute__((noinline)) int submit(struct aiocb *cb, int opcode, int operation)
 {
 	struct shadow *s;
-	int error = cast(cb, opcode, &s);
+	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = cast(cb, opcode, &s);
 	if (error)
 		return adsm_refuse(-error);
 	if (!s)
@@ -262,12 +264,13 @@ static bool any_in(struct aiocb *const list[], int n)
 	return false;
 }
 
-static int submit_list(int mode, struct aiocb *const list[], int n, struct sigevent *event)
+static __attribute__((noinline)) int submit_list(int mode, struct aiocb *const list[], int n, struct sigevent *event)
 {
 	struct aiocb *own[n];
 	struct shadow *s;
 	int error = 0, result;
 
+	adsm_io_look_back(ADSM_STACK());
 	for (int i = 0; i < n; i++) {
 		own[i] = list[i];
 		if (!list[i] || list[i]->aio_lio_opcode == LIO_NOP)

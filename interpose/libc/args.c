@@ -218,14 +218,16 @@ __attribute__((noinline)) long adsm_args_call(long a, long b, long c, long d, lo
 
 static __attribute__((noinline)) long ioctl_copied(function *libc, long fd, long request, char *p)
 {
+	struct adsm_object *object;
 	struct adsm_sigset old;
-	struct adsm_object *object = adsm_object_enter(p, &old);
 	size_t size, room_size;
 	struct adsm_loan loan;
 	char *room, *copy;
 	long result;
 	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	object = adsm_object_enter(p, &old);
 	if (!object)
 		return libc(fd, request, (long)p, 0, 0, 0);
 	size = object->start + object->size - (uintptr_t)p;

@@ -113,6 +113,7 @@ ADSM_WRAPPER int getentropy(void *p, size_t size)
 
 	if (!adsm_range_shared(p, size) || size > sizeof(bytes))
 		return real(getentropy)(p, size);
+	adsm_io_look_back(ADSM_STACK());
 	if (real(getentropy)(bytes, size))
 		return -1;
 	error = adsm_range_give(p, bytes, size);
@@ -129,6 +130,8 @@ ADSM_WRAPPER void arc4random_buf(void *p, size_t size)
 	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
 	struct iovec room[ADSM_IO_ROOM(1)];
 
+	if (adsm_range_shared(p, size))
+		adsm_io_look_back(ADSM_STACK());
 	if (!adsm_range_shared(p, size) || adsm_io_begin_input(&io, &whole, 1, room)) {
 		real(arc4random_buf)(p, size);
 		return;

@@ -239,6 +239,7 @@ ADSM_SLOW int advise_parts(void *p, size_t size, int advice)
 {
 	bool holes = false;
 
+	adsm_io_look_back(ADSM_STACK());
 	FOR_PARTS(part, p, size) {
 		int error = 0;
 

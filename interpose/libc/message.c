@@ -253,8 +253,10 @@ ADSM_WRAPPER int sendmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags
 ADSM_SLOW int recvmmsg_shared(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout)
 {
 	struct timespec left;
-	int error = timeout ? adsm_range_take(&left, timeout, sizeof(left)) : 0, done;
+	int error, done;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = timeout ? adsm_range_take(&left, timeout, sizeof(left)) : 0;
 	if (error == -EFAULT)
 		return real(recvmmsg)(fd, headers, n, flags, timeout);
 	if (error)
@@ -401,9 +403,10 @@ ADSM_SLOW int mq_send_shared(mqd_t queue, const char *message, size_t size, unsi
 	struct iovec room[ADSM_IO_ROOM(1)];
 	void *p = (void *)message;
 	struct timespec time;
-	int error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
+	int error;
 
 	adsm_io_look_back(ADSM_STACK());
+	error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
 	if (!error)
 		error = adsm_range_begin(&io, &p, size, room, ADSM_OUTPUT);
 	if (error)
@@ -418,9 +421,10 @@ ADSM_SLOW ssize_t mq_receive_shared(mqd_t queue, void *p, size_t size, unsigned 
 	struct timespec time;
 	unsigned own;
 	ssize_t n;
-	int error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
+	int error;
 
 	adsm_io_look_back(ADSM_STACK());
+	error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
 	if (!error)
 		error = adsm_range_begin(&io, &p, size, room, ADSM_INPUT);
 	if (error)
@@ -470,6 +474,7 @@ ADSM_WRAPPER int eventfd_read(int fd, eventfd_t *value)
 
 	if (!adsm_may_be_shared(value, sizeof(*value)))
 		return real(eventfd_read)(fd, value);
+	adsm_io_look_back(ADSM_STACK());
 	if (real(eventfd_read)(fd, &own))
 		return -1;
 	error = adsm_range_give(value, &own, sizeof(own));

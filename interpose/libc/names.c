@@ -110,7 +110,10 @@ ADSM_WRAPPER int forkpty(int *master, char *name, const struct termios *settings
 {
 	struct winsize own;
 
-	if (window && adsm_may_be_shared(window, sizeof(*window)) && !adsm_range_take(&own, window, sizeof(own)))
-		window = &own;
+	if (window && adsm_may_be_shared(window, sizeof(*window))) {
+		adsm_io_look_back(ADSM_STACK());
+		if (!adsm_range_take(&own, window, sizeof(own)))
+			window = &own;
+	}
 	return real(forkpty)(master, name, settings, window);
 }

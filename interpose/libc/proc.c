@@ -304,6 +304,8 @@ ADSM_WRAPPER pid_t wait4(pid_t pid, int *status, int options, struct rusage *usa
 	struct rusage private_usage;
 	int private;
 
+	if (shared || shared_usage)
+		adsm_io_look_back(ADSM_STACK());
 	pid = real(wait4)(pid, shared ? &private : status, options, shared_usage ? &private_usage : usage);
 	if (pid > 0 && ((shared && adsm_io_copy(status, &private, sizeof(private))) ||
 			(shared_usage && adsm_io_copy(usage, &private_usage, sizeof(private_usage)))))
@@ -316,8 +318,11 @@ ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	siginfo_t private;
 	int ret;
 
+	if (!adsm_may_be_shared(info, sizeof(*info)))
+		return real(waitid)(type, id, info, options);
+	adsm_io_look_back(ADSM_STACK());
 	/* The system writes parts of *info, also if it fails. So its old bytes are copied first. */
-	if (!adsm_may_be_shared(info, sizeof(*info)) || adsm_io_copy(&private, info, sizeof(private)))
+	if (adsm_io_copy(&private, info, sizeof(private)))
 		return real(waitid)(type, id, info, options);
 	ret = real(waitid)(type, id, &private, options);
 	return adsm_io_copy(info, &private, sizeof(private)) ? adsm_refuse(EFAULT) : ret;

@@ -462,6 +462,8 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 	stack_t copy, was;
 	int result;
 
+	if (shared || adsm_may_be_shared(stack, sizeof(copy)))
+		adsm_io_look_back(ADSM_STACK());
 	/* Sanitizers call this while they start, before their checks work. So *stack is copied only if it is shared. */
 	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
 		stack = &copy;

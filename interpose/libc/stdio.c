@@ -133,10 +133,11 @@ static int put_line(const char *s, FILE *stream)
 static __attribute__((noinline)) int put_shared(putter *libc, bool locks, const char *s, FILE *stream)
 {
 	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, locks);
-	const struct iovec whole = { (void *)s, strlen(s) + 1 };
-	struct iovec room[ADSM_IO_ROOM(1)];
+	struct iovec room[ADSM_IO_ROOM(1)], whole;
 	struct adsm_io io = { 0 };
 
+	adsm_io_look_back(ADSM_STACK());
+	whole = (struct iovec){ (void *)s, strlen(s) + 1 };
 	if (is_copied(stream, whole.iov_len))
 		return libc(s, stream);
 	if (adsm_io_begin_output(&io, &whole, 1, room)) {

@@ -88,8 +88,10 @@ ADSM_WRAPPER int timer_create(clockid_t clock, struct sigevent *event, timer_t *
 	struct slot *slot = NULL;
 	struct sigevent own;
 	timer_t timer;
-	int error = event ? adsm_range_take(&own, event, sizeof(own)) : 0;
+	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = event ? adsm_range_take(&own, event, sizeof(own)) : 0;
 	if (error == -EFAULT)
 		return real(timer_create)(clock, event, ret_timer);
 	if (error)

@@ -3,6 +3,7 @@
  * left.c - calls that wait for input into shared memory and are left by a jump which no wrapper need see: what was to
  * come must not be waited for for ever. And calls that only look as if they were left.
  */
+#include <aio.h>
 #include <fcntl.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -12,11 +13,17 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -407,6 +414,150 @@ static void used(void)
 	CHECK_OK(adsmFree(to));
 }
 
+/* ---- the first that the thread does after the jump is a call that writes a few of these bytes */
+
+#define FEW 200u	/* where */
+
+static int one_child(void)
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid)
+		_exit(5);
+	return pid;
+}
+
+static void by_eventfd_read(void *p)
+{
+	int fd = eventfd(0x11223344, 0);
+
+	CHECK(!eventfd_read(fd, p) && !close(fd));
+}
+
+static void by_getentropy(void *p)
+{
+	CHECK(!getentropy(p, 8));
+}
+
+#if __GLIBC_PREREQ(2, 36)
+static void by_arc4random_buf(void *p)
+{
+	arc4random_buf(p, 8);
+}
+#endif
+
+static void by_wait4(void *p)
+{
+	CHECK(wait4(one_child(), p, 0, NULL) > 0);
+}
+
+static void by_waitpid(void *p)
+{
+	CHECK(waitpid(one_child(), p, 0) > 0);
+}
+
+static void by_waitid(void *p)
+{
+	CHECK(!waitid(P_PID, (id_t)one_child(), p, WEXITED));
+}
+
+static void by_ioctl(void *p)
+{
+	CHECK(!ioctl(ends[0], FIONREAD, p));
+}
+
+static void by_timer_create(void *p)
+{
+	timer_t timer;
+
+	CHECK(!timer_create(CLOCK_MONOTONIC, NULL, p));
+	memcpy(&timer, p, sizeof(timer));
+	CHECK(!timer_delete(timer));
+}
+
+static void by_sigaltstack(void *p)
+{
+	CHECK(!sigaltstack(NULL, p));
+}
+
+static void by_madvise(void *p)
+{
+	CHECK(!madvise(object + 4096, 4096, MADV_REMOVE));
+}
+
+static struct aiocb request;
+
+static void make_request(void *p)
+{
+	memset(&request, 0, sizeof(request));
+	request.aio_fildes = open("/proc/self/exe", O_RDONLY);
+	request.aio_lio_opcode = LIO_READ;
+	request.aio_buf = p;
+	request.aio_nbytes = 8;
+	CHECK(request.aio_fildes >= 0);
+}
+
+static void end_request(void)
+{
+	const struct aiocb *const list[] = { &request };
+
+	while (aio_error(&request) == EINPROGRESS)
+		aio_suspend(list, 1, NULL);
+	CHECK_EQ(aio_return(&request), 8);
+	CHECK(!close(request.aio_fildes));
+}
+
+static void by_aio_read(void *p)
+{
+	make_request(p);
+	CHECK(!aio_read(&request));
+	end_request();
+}
+
+static void by_lio_listio(void *p)
+{
+	struct aiocb *list[] = { &request };
+
+	make_request(p);
+	CHECK(!lio_listio(LIO_WAIT, list, 1, NULL));
+	end_request();
+}
+
+static void (*const writing[])(void *p) = {
+	by_eventfd_read, by_getentropy, by_wait4, by_waitpid, by_waitid, by_ioctl, by_timer_create, by_sigaltstack,
+	by_madvise, by_aio_read, by_lio_listio,
+#if __GLIBC_PREREQ(2, 36)
+	by_arc4random_buf,
+#endif
+};
+
+/* All of them write other bytes than the device has there. */
+static void followed(void)
+{
+	struct sender sender;
+
+	handle(jump, 0);
+	open_all();
+	for (jump_kind = BUILTIN; jump_kind <= EDITED; jump_kind++)
+		for (size_t i = 0; i < sizeof(writing) / sizeof(writing[0]); i++) {
+			const size_t at = writing[i] == by_madvise ? 4096 : FEW;
+			const size_t size = writing[i] == by_madvise ? 4096 : sizeof(siginfo_t);
+
+			make();
+			increment();
+			begin_sender(&sender);
+			run_left(by_read);
+			writing[i](object + FEW);
+			CHECK(!pthread_join(sender.thread, NULL));
+			if (!memcmp(object + at, want + at, size))
+				FAIL("what call %zu has written is lost", i);
+			memcpy(want + at, object + at, size);
+			check_bytes();
+			verify();
+		}
+}
+
 /* ---- others touch the same blocks meanwhile */
 
 static void *touch_and_send(void *arg)
@@ -628,6 +779,7 @@ static const struct conform_case cases[] = {
 	CASE("calls", calls),
 	CASE("kept", kept),
 	CASE("used", used),
+	CASE("followed", followed),
 	CASE("holed", holed),
 	CASE("others", others),
 	CASE("disturbed", disturbed),
