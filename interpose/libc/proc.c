@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "base/decode.h"
+#include "base/os.h"
 #include "engine/mask.h"
 #include "real.h"
 #include "core/observe.h"
@@ -25,7 +27,7 @@ ADSM_REALS(execve, execv, execvp, execvpe, fexecve, execveat, posix_spawn, posix
 #if __GLIBC_PREREQ(2, 39)
 ADSM_REALS(pidfd_spawn, pidfd_spawnp)
 #endif
-ADSM_REALS(system, popen, wait, waitpid, wait4, waitid, longjmp, _longjmp, siglongjmp)
+ADSM_REALS(popen, wordexp, wait, waitpid, wait4, waitid, longjmp, _longjmp, siglongjmp)
 
 /* ---- exec: the kernel reads the arguments, so arguments in shared memory are copied to the stack */
 
@@ -105,6 +107,7 @@ static struct exposed expose(void)
 	return exposed;
 }
 
+/* A handler that touches a closed page meanwhile would end the process, so this is only for calls that do not wait. */
 #define EXPOSED __attribute__((cleanup(hide_again), unused)) const struct exposed exposed_ = expose()
 
 /* exec ends the observers, but not in the child of vfork(), because the parent continues to use them. */
@@ -112,15 +115,15 @@ static int go(const struct exec *exec)
 {
 	int ret, saved_errno;
 
-	if (!exec->spawns)
-		adsm_observe_exec(false);
+	/* spawn() has put the mask into the attributes. */
+	if (exec->spawns)
+		return exec->go(exec);
+	adsm_observe_exec(false);
 	{
 		EXPOSED;
 
 		ret = exec->go(exec);
 	}
-	if (exec->spawns)
-		return ret;
 	saved_errno = errno;
 	adsm_observe_exec(true);
 	errno = saved_errno;
@@ -211,6 +214,28 @@ LIST(execl, go_execv)
 LIST(execlp, go_execvp)
 LIST(execle, go_execve)
 
+/* The child gets the mask by its attributes, unless the program has put one there. @own: room for them. */
+static void set_mask(struct exec *exec, posix_spawnattr_t *own)
+{
+	sigset_t mask;
+	short flags = 0;
+
+	if (!atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed))
+		return;
+	if (exec->attr)
+		posix_spawnattr_getflags(exec->attr, &flags);
+	if (flags & POSIX_SPAWN_SETSIGMASK)
+		return;
+	if (!exec->attr)
+		posix_spawnattr_init(own);
+	else if (exec->attr != own)
+		*own = *exec->attr;
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	posix_spawnattr_setsigmask(own, &mask);
+	posix_spawnattr_setflags(own, (short)(flags | POSIX_SPAWN_SETSIGMASK));
+	exec->attr = own;
+}
+
 /* libc reads the actions and attributes, and writes the child's id, with all signals blocked. So it gets copies. */
 static int spawn(struct exec *exec)
 {
@@ -229,6 +254,7 @@ static int spawn(struct exec *exec)
 		attr = *exec->attr;
 		exec->attr = &attr;
 	}
+	set_mask(exec, &attr);
 	ret = run(exec);
 	if (!ret && exec->pid == &pid)
 		*ret_pid = pid;
@@ -253,25 +279,120 @@ SPAWN(pidfd_spawn)
 SPAWN(pidfd_spawnp)
 #endif
 
+/*
+ * ---- commands for the shell. system() is made anew: libc's waits with the mask that the child gets (EXPOSED), and the
+ * kernel reads the program's environment.
+ */
+
+static struct {
+	struct adsm_mutex lock;
+	int n;				/* calls of system() in progress */
+	struct sigaction interrupt, quit;	/* the program's, meanwhile */
+} commands = { .lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE) };
+
+struct command {
+	pid_t pid;			/* 0: there is no child */
+	sigset_t mask;
+};
+
+static void begin_command(struct command *command, posix_spawnattr_t *attr)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t child, defaults;
+
+	sigemptyset(&child);
+	sigemptyset(&defaults);
+	sigaddset(&child, SIGCHLD);
+	adsm_mutex_lock(&commands.lock);
+	if (!commands.n++) {
+		sigaction(SIGINT, &ignore, &commands.interrupt);
+		sigaction(SIGQUIT, &ignore, &commands.quit);
+	}
+	if (commands.interrupt.sa_handler != SIG_IGN)
+		sigaddset(&defaults, SIGINT);
+	if (commands.quit.sa_handler != SIG_IGN)
+		sigaddset(&defaults, SIGQUIT);
+	adsm_mutex_unlock(&commands.lock);
+	sigprocmask(SIG_BLOCK, &child, &command->mask);
+	posix_spawnattr_init(attr);
+	posix_spawnattr_setsigmask(attr, &command->mask);
+	posix_spawnattr_setsigdefault(attr, &defaults);
+	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+static void end_command(struct command *command)
+{
+	const int saved_errno = errno;
+
+	/* The wait was cancelled. */
+	if (command->pid) {
+		kill(command->pid, SIGKILL);
+		while (real(waitpid)(command->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	adsm_mutex_lock(&commands.lock);
+	if (!--commands.n) {
+		sigaction(SIGINT, &commands.interrupt, NULL);
+		sigaction(SIGQUIT, &commands.quit, NULL);
+	}
+	adsm_mutex_unlock(&commands.lock);
+	sigprocmask(SIG_SETMASK, &command->mask, NULL);
+	errno = saved_errno;
+}
+
+ADSM_WRAPPER int system(const char *text)
+{
+	char *const argv[] = { "sh", "-c", "--", (char *)(uintptr_t)(text ? text : "exit 0"), NULL };
+	int status = 127 << 8, error;
+	posix_spawnattr_t attr;
+	struct command command __attribute__((cleanup(end_command))) = { 0 };
+
+	begin_command(&command, &attr);
+	error = posix_spawn(&command.pid, "/bin/sh", NULL, &attr, argv, environ);
+	if (error) {
+		command.pid = 0;
+		errno = error;
+	} else {
+		while (real(waitpid)(command.pid, &status, 0) < 0) {
+			if (errno == EINTR)
+				continue;
+			status = -1;
+			break;
+		}
+		command.pid = 0;
+	}
+	return text ? status : !status;
+}
+
 /* A longer string is not copied: the shell could not get it as an argument either. */
 #define PRIVATE(s) (is_shared(s) && strlen(s) < COPY_MAX ? strdupa(s) : (s))
 
-ADSM_WRAPPER int system(const char *command)
+/* The kernel can read the program's environment from here to the next call of a kernel. */
+static void open_environment(void)
 {
-	command = PRIVATE(command);
+	size_t size = 0;
 
-	EXPOSED;
-
-	return real(system)(command);
+	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
+		count(environ, &size);
+	/* The compiler must not drop the accesses. */
+	__asm__ volatile("" : : "r"(size));
 }
 
 ADSM_WRAPPER FILE *popen(const char *command, const char *mode)
 {
 	command = PRIVATE(command);
+	mode = PRIVATE(mode);
+	open_environment();
 
 	EXPOSED;
 
 	return real(popen)(command, mode);
+}
+
+ADSM_WRAPPER int wordexp(const char *restrict text, wordexp_t *restrict words, int flags)
+{
+	open_environment();
+	return real(wordexp)(text, words, flags);
 }
 
 /* ---- wait */

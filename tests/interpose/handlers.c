@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -375,6 +376,9 @@ static void masked_calls(void)
 {
 	struct sigaction action = { .sa_handler = on_touch };
 	sigset_t blocked, mask = all_but(SIGUSR1, SIGUSR1), none, now;
+	char *const looks[] = { "grep", "-q", "^SigBlk:.*0400$", "/proc/self/status", NULL };
+	pid_t child;
+	int status;
 
 	not_with_tsan();
 	sigfillset(&action.sa_mask);
@@ -414,6 +418,24 @@ static void masked_calls(void)
 	CHECK_EQ(sigpause(SIGSEGV), -1);
 	CHECK_EQ(errno, EINTR);
 	CHECK_EQ(n_segv, 3);
+	/* While system() waits; and other handlers are as before. A program that is started gets the mask. */
+	signal(SIGINT, on_touch);
+	signal(SIGQUIT, SIG_IGN);
+	n_touched = 0;
+	CHECK_EQ(system("kill -INT $PPID; kill -USR1 $PPID"), 0);
+	CHECK_EQ(n_touched, 1);
+	CHECK_EQ(system("kill -INT $$"), SIGINT);
+	CHECK_EQ(system("kill -QUIT $$; exit 3"), 3 << 8);
+	CHECK_EQ(system(NULL), 1);
+	CHECK(!posix_spawnp(&child, "grep", NULL, NULL, looks, environ));
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK(!raise(SIGINT));
+	CHECK_EQ(n_touched, 2);
+	CHECK(signal(SIGQUIT, SIG_DFL) == SIG_IGN && sighold(SIGSEGV) == 0);
+	CHECK(!sigprocmask(SIG_BLOCK, NULL, &now));
+	CHECK_EQ(sigismember(&now, SIGSEGV), 1);
+	CHECK_EQ(sigismember(&now, SIGCHLD), 0);
 }
 
 /* Their arguments may be shared memory. */

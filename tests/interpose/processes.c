@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #define N 20000u
 
@@ -534,6 +536,19 @@ static void exec_shared_args(void)
 	CHECK_OK(adsmFree(order));
 }
 
+static sem_t command_runs;
+
+static void on_command(int sig)
+{
+	CHECK(!sem_post(&command_runs));
+}
+
+static void *run_command(void *unused)
+{
+	system("kill -USR1 $PPID; exec sleep 100");
+	return NULL;
+}
+
 static void spawn(void)
 {
 	struct shared {
@@ -546,8 +561,12 @@ static void spawn(void)
 		char command[32], line[32];
 	} *shared = alloc(sizeof(*shared));
 	struct order *order = make_order();
+	pthread_t thread;
+	wordexp_t words;
+	void *result;
 	FILE *pipe;
 
+	CHECK(!sem_init(&command_runs, 0, 0) && signal(SIGUSR1, on_command) != SIG_ERR);
 	CHECK(!posix_spawn_file_actions_init(&shared->actions));
 	CHECK(!posix_spawn_file_actions_addopen(&shared->actions, 0, "/dev/null", O_RDONLY, 0));
 	CHECK(!posix_spawnattr_init(&shared->attr));
@@ -570,6 +589,28 @@ static void spawn(void)
 	strcpy(shared->command, "exit 6");
 	close_view(shared);
 	CHECK_EQ(WEXITSTATUS(system(shared->command)), 6);
+	/* The environment lies there, too. */
+	putenv(order->env);
+	close_view(order);
+	CHECK_EQ(WEXITSTATUS(system("exit ${CHOSEN:+7}")), 7);
+	close_view(order);
+	close_view(shared);
+	strcpy(shared->command, "r");
+	close_view(shared);
+	pipe = popen("exit ${CHOSEN:+7}", shared->command);
+	CHECK(pipe);
+	CHECK_EQ(WEXITSTATUS(pclose(pipe)), 7);
+	close_view(order);
+	CHECK(!wordexp("$(echo $CHOSEN)", &words, 0) && words.we_wordc == 1 && !strcmp(words.we_wordv[0], "yes"));
+	wordfree(&words);
+	unsetenv("CHOSEN");
+	/* The command ends with the thread that waits for it. */
+	CHECK(!pthread_create(&thread, NULL, run_command, NULL) );
+	while (sem_wait(&command_runs))
+		;
+	CHECK(!pthread_cancel(thread) && !pthread_join(thread, &result));
+	CHECK(result == PTHREAD_CANCELED);
+	CHECK(wait(NULL) == -1 && errno == ECHILD);
 	for (int i = 0; i < 5; i++) {
 		pid_t child = fork(), got;
 
