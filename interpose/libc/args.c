@@ -65,7 +65,7 @@ static long meant(const struct shape *shape, long *args, int i)
 		n = ((unsigned)*n_arg + 63ul) / 64;
 		break;
 	case COUNTED:
-		error = *n_arg ? adsm_io_copy(&counted, (const void *)*n_arg, sizeof(counted)) : -EINVAL;
+		error = *n_arg ? adsm_range_take(&counted, (const void *)*n_arg, sizeof(counted)) : -EINVAL;
 		if (error)
 			return error;
 		n = size + counted;

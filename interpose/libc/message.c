@@ -418,8 +418,9 @@ ADSM_SLOW ssize_t mq_receive_shared(mqd_t queue, void *p, size_t size, unsigned 
 {
 	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
 	struct iovec room[ADSM_IO_ROOM(1)];
+	bool shared = adsm_may_be_shared(priority, sizeof(*priority));
+	unsigned own, *to = shared ? &own : priority;
 	struct timespec time;
-	unsigned own;
 	ssize_t n;
 	int error;
 
@@ -429,9 +430,9 @@ ADSM_SLOW ssize_t mq_receive_shared(mqd_t queue, void *p, size_t size, unsigned 
 		error = adsm_range_begin(&io, &p, size, room, ADSM_INPUT);
 	if (error)
 		return adsm_range_refuse(error);
-	n = until ? real(mq_timedreceive)(queue, p, size, &own, &time) : real(mq_receive)(queue, p, size, &own);
+	n = until ? real(mq_timedreceive)(queue, p, size, to, &time) : real(mq_receive)(queue, p, size, to);
 	n = adsm_range_end(&io, n);
-	error = n >= 0 && priority ? adsm_range_give(priority, &own, sizeof(own)) : 0;
+	error = n >= 0 && shared ? adsm_range_give(priority, &own, sizeof(own)) : 0;
 	return error ? adsm_range_refuse(error) : n;
 }
 

@@ -16,7 +16,7 @@
 #include "base/decode.h"
 #include "base/os.h"
 #include "engine/mask.h"
-#include "real.h"
+#include "range.h"
 #include "core/observe.h"
 #include "core/shared.h"
 #include "run/copy/copy.h"
@@ -51,18 +51,22 @@ static bool is_shared(const void *p)
 	return adsm_may_be_shared(p, 1) && adsm_is_shared(p);
 }
 
-/* The number of entries of a vector, including the NULL. The bytes that must be copied are added to *size. */
-static size_t count(char *const *vector, size_t *size)
+/* The entries of a vector, including the NULL. The bytes that must be copied are added to *size. False: the system is
+ * to get the vector as it is, and returns EFAULT. */
+static bool count(char *const *vector, size_t *ret_n, size_t *size)
 {
 	size_t n = 0;
 
-	if (!vector)
-		return 0;
 	*size += is_shared(vector);
-	do
+	while (vector) {
+		if (!is_shared(&vector[n]) && !adsm_range_readable(&vector[n], sizeof(*vector)))
+			return false;
 		*size += is_shared(vector[n]) ? strlen(vector[n]) + 1 : 0;
-	while (vector[n++]);
-	return n;
+		if (!vector[n++])
+			break;
+	}
+	*ret_n = n;
+	return true;
 }
 
 static const char *copy_string(const char *s, char **room, const char *end)
@@ -137,8 +141,8 @@ static int run(struct exec *exec)
 
 	if (!atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		return go(exec);
-	n_argv = count(exec->argv, &size);
-	n_envp = count(exec->envp, &size);
+	if (!count(exec->argv, &n_argv, &size) || !count(exec->envp, &n_envp, &size))
+		return go(exec);
 	size += is_shared(exec->path) ? strlen(exec->path) + 1 : 0;
 	if (!size)
 		return go(exec);
@@ -370,10 +374,10 @@ ADSM_WRAPPER int system(const char *text)
 /* The kernel can read the program's environment from here to the next call of a kernel. */
 static void open_environment(void)
 {
-	size_t size = 0;
+	size_t size = 0, n;
 
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
-		count(environ, &size);
+		count(environ, &n, &size);
 	/* The compiler must not drop the accesses. */
 	__asm__ volatile("" : : "r"(size));
 }

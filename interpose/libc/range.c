@@ -7,9 +7,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static _Atomic unsigned n_changes;
+
+void adsm_range_forget(void)
+{
+	atomic_fetch_add(&n_changes, 1);
+}
+
 bool adsm_range_readable(const void *p, size_t size)
 {
-	static __thread uintptr_t known_page;
+	static __thread struct { uintptr_t page; unsigned n_changes; } last;
+	const unsigned n = atomic_load(&n_changes);
+	uintptr_t known_page = last.n_changes == n ? last.page : 0;
 	uintptr_t at = (uintptr_t)p, end = at + size, page = 4096;
 	int saved_errno = errno;
 	bool known = true;
@@ -24,6 +33,8 @@ bool adsm_range_readable(const void *p, size_t size)
 		known = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) == -1 && errno == EINVAL;
 		known_page = known ? at & -page : 0;
 	}
+	last.page = known_page;
+	last.n_changes = n;
 	errno = saved_errno;
 	return known;
 }

@@ -25,7 +25,8 @@ struct waiting {
 
 static const sigset_t *enter(struct waiting *waiting, const sigset_t *mask)
 {
-	if (!mask || !atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed))
+	if (!mask || !atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed) ||
+	    (!adsm_may_be_shared(mask, sizeof(uint64_t)) && !adsm_range_readable(mask, sizeof(uint64_t))))
 		return mask;
 	/* The caller's set may be only one word long, as the kernel's. */
 	sigemptyset(&waiting->mask);

@@ -91,9 +91,10 @@ static void eintr(void)
 static void refused(void)
 {
 	struct iovec *vector, *nowhere = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *other_page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ends ends;
 
-	CHECK(nowhere != MAP_FAILED);
+	CHECK(nowhere != MAP_FAILED && other_page != MAP_FAILED);
 	start();
 	ends = open_ends(FILE_IN, 0);
 	prepare(INVALID);
@@ -121,6 +122,20 @@ static void refused(void)
 	vector[0].iov_len = (size_t)SSIZE_MAX + 1;
 	REFUSED(readv(ends.fd, vector, 3), EINVAL);
 	SAME(readv(ends.fd, vector, 0), 0);
+	/* A page that was readable before. */
+	for (int way = 0; way < 3; way++) {
+		CHECK(mmap(nowhere, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		      nowhere);
+		nowhere[0] = (struct iovec){ shared, 0 };
+		SAME(readv(ends.fd, nowhere, 1), 0);
+		if (way == 0)
+			CHECK(!mprotect(nowhere, PAGE, PROT_NONE));
+		else if (way == 1)
+			CHECK(mremap(nowhere, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other_page) == other_page);
+		else
+			CHECK(!munmap(nowhere, PAGE));
+		REFUSED(readv(ends.fd, nowhere, 1), EFAULT);
+	}
 	same_bytes(false);
 }
 

@@ -411,6 +411,10 @@ static void queues(void)
 			SAME(mq_timedreceive(posix, (char *)shared + 5, LETTER, &priority, soon), 100);
 			SAME(priority, 3);
 			memmove(plain + 5, plain, 100);
+			SAME(mq_send(posix, (char *)plain, 100, 3), 0);
+			errno = 0;
+			SAME(mq_receive(posix, (char *)shared + 5, LETTER, (unsigned *)8), -1);
+			SAME(errno, EFAULT);
 		}
 		if (system >= 0) {
 			letter = (void *)(shared + size_of_one + 80);
