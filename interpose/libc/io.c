@@ -14,11 +14,14 @@
 	ADSM_REAL(name); \
 	ADSM_SLOW ssize_t name##_shared parameters \
 	{ \
+		struct adsm_room room_ ADSM_CLEANUP(adsm_room_end); \
+		struct iovec *room = adsm_room_begin(&room_, (size_t)n); \
 		struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { .where = __builtin_return_address(0) }; \
-		struct iovec room[ADSM_IO_ROOM(n)]; \
 		int error; \
  \
 		adsm_io_look_back(ADSM_STACK()); \
+		if (!room) \
+			return adsm_refuse(ENOMEM); \
 		error = adsm_vector_begin(&io, vector, (size_t)n, room, begin); \
 		if (error == -EFAULT) \
 			return real(name) arguments; \

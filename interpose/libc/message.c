@@ -11,7 +11,7 @@
 
 ADSM_REALS(recvmsg, sendmsg, recvmmsg, sendmmsg)
 
-#define BATCH 32	/* messages in one call */
+#define BATCH 8		/* messages in one call: they are on the stack, which may be small */
 
 /* A message in progress. */
 struct message {
@@ -80,10 +80,13 @@ static int end_message(struct message *message, const struct msghdr *header, ssi
 /* One message; @header is the library's copy. */
 static ssize_t one(int fd, struct msghdr *header, int flags, bool input)
 {
+	struct adsm_room room_ ADSM_CLEANUP(adsm_room_end);
+	struct iovec *room = adsm_room_begin(&room_, header->msg_iovlen <= IOV_MAX ? header->msg_iovlen : 0);
 	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
-	struct iovec room[ADSM_IO_ROOM(header->msg_iovlen <= IOV_MAX ? header->msg_iovlen + 1 : 1)];
 	ssize_t n;
 
+	if (!room)
+		return adsm_refuse(ENOMEM);
 	if (begin_message(&message, header, room, input ? way_in(flags) : way_out(flags)))
 		return adsm_refuse(EIO);
 	if (!input)
@@ -171,8 +174,10 @@ ADSM_SLOW int transfer_batch(int fd, struct mmsghdr *headers, unsigned n, int fl
 			     bool input, unsigned *ret_n)
 {
 	unsigned most = n < BATCH ? n : BATCH;
-	struct mmsghdr own[most + 1];
-	struct message messages[most + 1];
+	struct adsm_room room ADSM_CLEANUP(adsm_room_end) = { .mapped = NULL };
+	struct mmsghdr own[BATCH];
+	struct message messages[BATCH];
+	struct iovec *free_room;
 	struct batch batch ADSM_CLEANUP(batch_cleanup) = { messages, 0 };
 	size_t entries = 0;
 	int done, error;
@@ -186,9 +191,9 @@ ADSM_SLOW int transfer_batch(int fd, struct mmsghdr *headers, unsigned n, int fl
 			break;
 		entries += more;
 	}
-
-	struct iovec room[ADSM_IO_ROOM(entries + 1)], *free_room = room;
-
+	free_room = adsm_room_begin(&room, entries);
+	if (!free_room)
+		return adsm_refuse(ENOMEM);
 	while (!error && batch.n < n) {
 		struct msghdr *header = &own[batch.n].msg_hdr;
 		size_t used = header->msg_iovlen <= IOV_MAX ? header->msg_iovlen : 0;

@@ -90,14 +90,17 @@ static size_t transfer(const struct call *call, struct iovec **local, size_t *n_
 /* Repeat the whole transfer with the help of the other process. Returns the larger of its result and @n, the first. */
 ADSM_SLOW ssize_t transfer_by_peer(const struct call *call, size_t size, ssize_t n)
 {
-	/* The system has taken both lengths: from 1 to IOV_MAX. NOLINTNEXTLINE(clang-analyzer-core.VLASize) */
-	struct iovec local_copy[call->n_local], remote_copy[call->n_remote], *local = local_copy, *remote = remote_copy;
+	struct adsm_room room ADSM_CLEANUP(adsm_room_end);
+	struct iovec *local = adsm_room_begin(&room, call->n_local + call->n_remote), *remote;
 	struct iovec ranges[ADSM_PEER_RANGES], pieces[ADSM_PEER_PIECES];
 	size_t n_local = call->n_local, n_remote = call->n_remote, done = 0, moved = 1;
 	int saved_errno = errno, error = 0, n_ranges, n_pieces, fd;
 
-	memcpy(local_copy, call->local, sizeof(local_copy));
-	memcpy(remote_copy, call->remote, sizeof(remote_copy));
+	if (!local)
+		return adsm_refuse(ENOMEM);
+	remote = local + n_local;
+	memcpy(local, call->local, n_local * sizeof(*local));
+	memcpy(remote, call->remote, n_remote * sizeof(*remote));
 	while (done < size && moved && !error) {
 		size_t part = head(remote, n_remote, size - done, ranges, ADSM_PEER_RANGES, &n_ranges);
 
@@ -142,13 +145,16 @@ static inline ssize_t reach(const struct call *call)
 ADSM_SLOW ssize_t shared(struct call call)
 {
 	bool ours = call.n_remote && call.pid == getpid();
+	struct adsm_room room ADSM_CLEANUP(adsm_room_end);
+	struct iovec *here_room = adsm_room_begin(&room, call.n_local + (ours ? call.n_remote : 0)), *there_room;
 	struct adsm_io here ADSM_CLEANUP(adsm_io_cleanup) = { 0 }, there ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
-	struct iovec here_room[ADSM_IO_ROOM(call.n_local + 1)];
-	struct iovec there_room[ADSM_IO_ROOM(ours ? call.n_remote : 1)];
 	ssize_t n;
 	int error;
 
 	adsm_io_look_back(ADSM_STACK());
+	if (!here_room)
+		return adsm_refuse(ENOMEM);
+	there_room = here_room + ADSM_IO_ROOM(call.n_local);
 	error = adsm_vector_reach(&call.remote, call.n_remote);
 	/* First the memory that is read: it may share a block with memory that is written. */
 	if (!error && call.write)

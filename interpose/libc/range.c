@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* range.c - memory arguments of system calls: whether they are shared, and how the system reaches them. */
 #include "range.h"
+#include "base/os.h"
 #include "run/copy/copy.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -108,6 +110,25 @@ int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int 
 	int error = adsm_io_begin_output(io, vector, n, room);
 
 	return error ? error : adsm_io_begin_input(io, vector, n, room);
+}
+
+struct iovec *adsm_room_begin(struct adsm_room *room, size_t n)
+{
+	void *p;
+
+	room->mapped = NULL;
+	room->size = ADSM_IO_ROOM(n) * sizeof(struct iovec);
+	if (room->size <= sizeof(room->few))
+		return room->few;
+	p = mmap(NULL, room->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	room->mapped = p == MAP_FAILED ? NULL : p;
+	return room->mapped;
+}
+
+void adsm_room_end(struct adsm_room *room)
+{
+	if (room->mapped)
+		adsm_os_unmap(room->mapped, room->size);
 }
 
 int adsm_vector_begin(struct adsm_io *io, const struct iovec *vector, size_t n, struct iovec *room,

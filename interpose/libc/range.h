@@ -74,6 +74,17 @@ int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int 
 /* For one range. If it stays in one piece, *p becomes the address for the system. If *p is not shared: 0, unchanged. */
 int adsm_range_begin(struct adsm_io *io, void **p, size_t size, struct iovec *room,
 		     adsm_range_begin_function *begin);
+/* Room for vectors, given back by ADSM_CLEANUP(adsm_room_end). Short ones lie on the stack, which may be small. A jump
+ * out of the call leaves the memory of a long one behind. */
+struct adsm_room {
+	struct iovec few[ADSM_IO_ROOM(16)];
+	struct iovec *mapped;		/* NULL: none */
+	size_t size;
+};
+
+/* Entries that @n entries may be split into; NULL: no memory. Once for each adsm_room. */
+struct iovec *adsm_room_begin(struct adsm_room *room, size_t n);
+void adsm_room_end(struct adsm_room *room);
 int adsm_vector_begin(struct adsm_io *io, const struct iovec *vector, size_t n, struct iovec *room,
 		      adsm_range_begin_function *begin);
 

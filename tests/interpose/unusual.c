@@ -3,6 +3,8 @@
 #include "surroundings.h"
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 /* A path of @size bytes and its NUL. */
 static void make_path(char *path, size_t size)
@@ -105,11 +107,46 @@ static void large(void)
 	free(p[0]);
 }
 
+#define N_MESSAGES 32
+#define N_ENTRIES 1024
+
+/* Vectors are so large that wrappers may not have them on the stack. */
+static bool transfer_vectors(char *p)
+{
+	static struct iovec entries[N_ENTRIES], vectors[N_MESSAGES];
+	static struct mmsghdr headers[N_MESSAGES];
+	struct iovec whole = { p + LARGE / 4, 2 * N_ENTRIES };
+	struct msghdr header = { .msg_iov = entries, .msg_iovlen = N_ENTRIES };
+	int sockets[2];
+	bool right;
+
+	for (int i = 0; i < N_ENTRIES; i++)
+		entries[i] = (struct iovec){ p + 6 * i, 2 };
+	for (int i = 0; i < N_MESSAGES; i++) {
+		vectors[i] = (struct iovec){ p + LARGE / 2 + 6 * i, 2 };
+		headers[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &vectors[i], .msg_iovlen = 1 } };
+	}
+	right = !socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets);
+	for (int i = 0; i < N_MESSAGES; i++)
+		right &= send(sockets[1], "ab", 2, 0) == 2;
+	right &= recvmmsg(sockets[0], headers, N_MESSAGES, MSG_DONTWAIT, NULL) == N_MESSAGES &&
+		sendmmsg(sockets[1], headers, 1, 0) == 1 && recv(sockets[0], p, 2, 0) == 2 &&
+		sendmsg(sockets[1], &header, 0) == 2 * N_ENTRIES && recvmsg(sockets[0], &header, 0) == 2 * N_ENTRIES &&
+		writev(sockets[1], entries, N_ENTRIES) == 2 * N_ENTRIES &&
+		readv(sockets[0], entries, N_ENTRIES) == 2 * N_ENTRIES &&
+		process_vm_readv(getpid(), entries, N_ENTRIES, &whole, 1, 0) == 2 * N_ENTRIES &&
+		process_vm_writev(getpid(), &whole, 1, entries, N_ENTRIES, 0) == 2 * N_ENTRIES;
+	close(sockets[0]);
+	close(sockets[1]);
+	return right;
+}
+
 static void *call_in_thread(void *arg)
 {
 	char *p = arg;
 
-	return getcwd(p, LARGE / 16) == p && readlink("link", p + LARGE / 2, LARGE / 16) == 4 ? p : NULL;
+	return getcwd(p, LARGE / 16) == p && readlink("link", p + LARGE / 2, LARGE / 16) == 4 &&
+		transfer_vectors(p) ? p : NULL;
 }
 
 /* Threads that have no stack for much of what they ask for. */
