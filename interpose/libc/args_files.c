@@ -68,6 +68,10 @@ ROW(INTEGER, (S), fsopen)
 ROW(INTEGER, (V, S), fspick, open_tree)
 ROW(INTEGER, (V, S, V, S), move_mount)
 ROW(INTEGER, (V, S, V, A(4, char)), mount_setattr)
+ROW(INTEGER, (V, V, S, R(1, BY_FSCONFIG)), fsconfig)
+#endif
+#if __GLIBC_PREREQ(2, 43)
+ROW(INTEGER, (V, S, A(3, char)), openat2)
 #endif
 
 /* records of who is logged in */

@@ -16,8 +16,10 @@
 
 /* Newer than the headers of the oldest system that this is built on. */
 #define PRCTL_GET_AUXV 0x41555856
-#define ARCH_GET_FS_ 0x1003
-#define ARCH_GET_GS_ 0x1004
+#define FSCONFIG_STRING 1
+#define FSCONFIG_BINARY 2
+#define FSCONFIG_PATH 3
+#define FSCONFIG_PATH_EMPTY 4
 
 static long fcntl_size(int command)
 {
@@ -78,6 +80,7 @@ static long prctl_size(int i, const long *args)
 static long ptrace_size(int i, const long *args)
 {
 	struct __ptrace_peeksiginfo_args many;
+	long n;
 
 	switch ((unsigned)args[0]) {
 #ifdef __x86_64__
@@ -87,6 +90,9 @@ static long ptrace_size(int i, const long *args)
 	case PTRACE_GETFPREGS:
 	case PTRACE_SETFPREGS:
 		return i == 3 ? (long)sizeof(struct user_fpregs_struct) : 0;
+	case 25:			/* PTRACE_GET_THREAD_AREA, and SET_ */
+	case 26:
+		return i == 3 ? 16 : 0;
 #endif
 	case PTRACE_GETSIGINFO:
 	case PTRACE_SETSIGINFO:
@@ -104,7 +110,46 @@ static long ptrace_size(int i, const long *args)
 	case PTRACE_GETSIGMASK:
 	case PTRACE_SETSIGMASK:
 	case PTRACE_GET_SYSCALL_INFO:
+	case 0x420d:			/* PTRACE_SECCOMP_GET_METADATA */
+	case 0x420f:			/* PTRACE_GET_RSEQ_CONFIGURATION */
+	case 0x4210:			/* PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG, and GET_ */
+	case 0x4211:
+	case 0x4212:			/* PTRACE_SET_SYSCALL_INFO */
 		return i == 3 ? args[2] : 0;
+	case 0x420c:			/* PTRACE_SECCOMP_GET_FILTER: the system says how many */
+		n = i == 3 ? ptrace(0x420c, (pid_t)args[1], args[2], NULL) : 0;
+		return n > 0 ? n * (long)sizeof(uint64_t) : 0;
+	default:
+		return 0;
+	}
+}
+
+static long arch_prctl_size(long code)
+{
+	switch (code) {
+	case 0x1003:			/* ARCH_GET_FS, ARCH_GET_GS */
+	case 0x1004:
+	case 0x1021:			/* ARCH_GET_XCOMP_SUPP, _PERM, _GUEST_PERM */
+	case 0x1022:
+	case 0x1024:
+	case 0x4001:			/* ARCH_GET_UNTAG_MASK, ARCH_GET_MAX_TAG_BITS */
+	case 0x4003:
+	case 0x5005:			/* ARCH_SHSTK_STATUS */
+		return sizeof(uint64_t);
+	default:
+		return 0;
+	}
+}
+
+static long fsconfig_size(const long *args)
+{
+	switch (args[1]) {
+	case FSCONFIG_STRING:
+	case FSCONFIG_PATH:
+	case FSCONFIG_PATH_EMPTY:
+		return SIZED_TEXT;
+	case FSCONFIG_BINARY:
+		return (int)args[4];
 	default:
 		return 0;
 	}
@@ -172,7 +217,9 @@ long adsm_args_sized(enum rule rule, int i, int n, const long *args)
 	case BY_QUOTACTL:
 		return quotactl_size(args);
 	case BY_ARCH_PRCTL:
-		return args[n] == ARCH_GET_FS_ || args[n] == ARCH_GET_GS_ ? (long)sizeof(long) : 0;
+		return arch_prctl_size(args[n]);
+	case BY_FSCONFIG:
+		return fsconfig_size(args);
 	case BY_MINCORE:
 		return (long)(((size_t)args[n] + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE);
 	}

@@ -228,6 +228,18 @@ ADSM_WRAPPER void *shmat(int id, const void *p, int flags)
 	return changed_at(real(shmat)(id, p, flags));
 }
 
+#if __GLIBC_PREREQ(2, 43)
+ADSM_REAL(mseal);
+
+/* The library itself changes the mappings of objects. */
+ADSM_WRAPPER int mseal(void *p, size_t size, unsigned long flags)
+{
+	if (adsm_are_within(p, p, size) && is_refused("mseal", p, size, true, __builtin_return_address(0)))
+		return adsm_refuse(EPERM);
+	return real(mseal)(p, size, flags);
+}
+#endif
+
 /* ---- advice */
 
 static int advise_object(const struct part *part, int advice)

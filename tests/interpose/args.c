@@ -320,6 +320,7 @@ static const struct row files[] = {
 	{ "__open_2", .args = { T("file"), V(O_RDWR) } },
 	{ "__open64_2", .args = { T("file"), V(O_RDWR) } },
 	{ "openat", .args = { V(DIR_FD), T("../file"), V(O_RDWR) } },
+	{ "openat2", .args = { V(DIR_FD), T("../file"), IN(uint64_t[3], { O_RDWR }), V(24) }, .flags = ANY },
 	{ "openat64", .args = { V(DIR_FD), T("new"), V(O_RDWR | O_CREAT), V(0600) } },
 	{ "__openat_2", .args = { V(DIR_FD), T("../file"), V(O_RDWR) } },
 	{ "__openat64_2", .args = { V(DIR_FD), T("../file"), V(O_RDWR) } },
@@ -716,6 +717,21 @@ static const struct row process[] = {
 static long child, pidfd, resolver;
 static char pages[4 * PAGE] __attribute__((aligned(4096)));
 
+static long filesystem;
+
+/* One that is being made; -1 if the system does not permit that. */
+static void make_filesystem(void)
+{
+	int (*libc)(const char *, unsigned) = (int (*)(const char *, unsigned))dlsym(RTLD_DEFAULT, "fsopen");
+
+	filesystem = libc ? libc("tmpfs", 0) : -1;
+}
+
+static void end_filesystem(void)
+{
+	close((int)filesystem);
+}
+
 /* Stopped, and traced by this process. */
 static void make_child(void)
 {
@@ -780,6 +796,10 @@ static const struct row others[] = {
 	{ "quotactl", .args = { V(QCMD(Q_QUOTAON, USRQUOTA)), T("missing"), V(0), T("file") }, .flags = ANY },
 	{ "pivot_root", .args = { T("dir"), T("dir") }, .flags = ANY },
 	{ "fsopen", .args = { T("no such file system"), V(0) }, .flags = ANY },
+	{ "fsconfig", .args = { VAR(filesystem), V(1), T("size"), T("1M"), V(0) }, .flags = ANY,
+	  .before = make_filesystem, .after = end_filesystem },
+	{ "fsconfig", .args = { VAR(filesystem), V(2), T("size"), OUT(char[40]), V(40) }, .flags = ANY,
+	  .before = make_filesystem, .after = end_filesystem },
 	{ "fspick", .args = { V(AT_FDCWD), T("file"), V(0) }, .flags = ANY },
 	{ "move_mount", .args = { V(AT_FDCWD), T("missing"), V(AT_FDCWD), T("missing"), V(0) }, .flags = ANY },
 	{ "open_tree", .args = { V(AT_FDCWD), T("file"), V(0) }, .flags = ANY },
@@ -805,6 +825,8 @@ static const struct row others[] = {
 	{ "prctl", .args = { V(PR_GET_PDEATHSIG), WRONG }, .error = EFAULT },
 	{ "arch_prctl", .args = { V(0x1003), OUT(long) } },
 	{ "__arch_prctl", .args = { V(0x1003), OUT(long) } },
+	{ "arch_prctl", .args = { V(0x1021), OUT(uint64_t) }, .flags = ANY },
+	{ "arch_prctl", .args = { V(0x4001), OUT(uint64_t) }, .flags = ANY },
 	{ "modify_ldt", .args = { V(0), OUT(char[64]), V(64) }, .flags = ANY },
 	{ "ptrace", .args = { V(PTRACE_GETSIGINFO), VAR(child), NIL, OUT(siginfo_t) },
 	  .flags = CHANGING, .before = make_child, .after = end_child },
@@ -814,6 +836,12 @@ static const struct row others[] = {
 	{ "ptrace", .args = { V(PTRACE_GETREGS), VAR(child), NIL, OUT(struct user_regs_struct) },
 	  .flags = CHANGING, .before = make_child, .after = end_child },
 #endif
+	{ "ptrace", .args = { V(0x420f), VAR(child), V(24), OUT(char[24]) },
+	  .flags = CHANGING | ANY, .before = make_child, .after = end_child },
+	{ "ptrace", .args = { V(0x4211), VAR(child), V(32), OUT(char[32]) },
+	  .flags = ANY, .before = make_child, .after = end_child },
+	{ "ptrace", .args = { V(0x420c), VAR(child), V(0), OUT(uint64_t) },
+	  .flags = ANY, .before = make_child, .after = end_child },
 	{ "ptrace", .args = { V(PTRACE_GETSIGMASK), VAR(child), V(8), OUT(uint64_t) },
 	  .flags = CHANGING, .before = make_child, .after = end_child },
 	{ "capget", .args = { IN(struct __user_cap_header_struct, { _LINUX_CAPABILITY_VERSION_3, 0 }),

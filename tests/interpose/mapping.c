@@ -387,6 +387,9 @@ static void test_taken(void)
 		REFUSED(mremap(shared, 0, size_of_one, MREMAP_MAYMOVE), MAP_FAILED);
 		REFUSED(mremap(elsewhere, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, shared + PAGE), MAP_FAILED);
 		REFUSED(remap_file_pages(shared, PAGE, 0, 1, 0), -1);
+#if __GLIBC_PREREQ(2, 43)
+		REFUSED(mseal(shared, PAGE, 0), -1);
+#endif
 		REFUSED(shmat(segment, shared + PAGE, SHM_REMAP), (void *)-1);
 		CHECK(mremap(shared, size_of_one, size_of_one, MREMAP_MAYMOVE) == shared);
 		CHECK(mmap(shared, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
