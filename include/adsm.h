@@ -210,6 +210,7 @@ ADSM_API uint64_t adsmSafe(const void *p);
  *
  * Returns 0 or:
  *   -EINVAL   a range begins in an object and ends outside of it, or @size is too large; nothing was copied
+ *   -EFAULT   the program has closed a page of an object by mprotect(); nothing was copied
  *   -EIO      a transfer failed
  *   -ENODEV   the device was lost
  */
@@ -251,6 +252,7 @@ ADSM_API int adsmMemset(void *dst, int value, size_t size);
  *
  * Returns 0 or:
  *   -EINVAL   the range is not inside one object, or @access is invalid
+ *   -EFAULT   the program has closed a page of the range by mprotect()
  *   -EBUSY    a block of the range has 65534 holds already
  *   -EIO, -ENODEV  a transfer failed, or the device was lost
  */

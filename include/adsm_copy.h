@@ -44,6 +44,7 @@ ADSM_API int adsmDeviceFree(void *p);
  *
  * Return 0 or:
  *   -EINVAL   a device range is not inside one allocation of adsmDeviceAlloc(), or the two are on different devices
+ *   -EFAULT   the program has closed a page of the host range by mprotect(), and the range is in an object
  *   -EIO      the transfer failed
  *   -ENODEV   the device was lost
  */

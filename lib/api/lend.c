@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/shared.h"
 #include "run/copy/io.h"
+#include "run/copy/part.h"
 
 struct adsmLoan {
 	struct adsm_io io;
@@ -17,14 +18,15 @@ struct adsmLoan {
 /* The whole range must be in one piece, because the caller gets one address. */
 static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned access, const void *where)
 {
-	int error = 0;
+	int error = adsm_copy_permitted(range->iov_base, range->iov_len,
+					access & ADSM_ACCESS_OUT ? ADSM_PROT_RW : ADSM_PROT_READ, false);
 
 	loan->io = (struct adsm_io){ .detached = true, .where = where };
-	if (access & ADSM_ACCESS_IN)
+	if (!error && access & ADSM_ACCESS_IN)
 		error = adsm_io_begin_output(&loan->io, range, 1, loan->room);
 	if (!error && loan->io.n <= 1 && access & ADSM_ACCESS_OUT)
 		error = adsm_io_begin_input(&loan->io, range, 1, loan->room);
-	if (!error && loan->io.n == 1)
+	if (!error && loan->io.n == 1 && !loan->io.refused)
 		return 0;
 	adsm_io_end(&loan->io, 0);
 	return error ? error : adsm_fail(-EINVAL, "%zu bytes at %p are not inside one object", range->iov_len,

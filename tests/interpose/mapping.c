@@ -5,6 +5,8 @@
  */
 #include "scratch.h"
 
+#include <adsm_lend.h>
+
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -175,6 +177,43 @@ static void test_closed(void)
 		compare(false);
 		compare(true);
 	}
+}
+
+/* The library's own functions fail, whichever page of the range is closed, and change nothing. */
+static void test_functions(void)
+{
+	static const int prots[] = { PROT_NONE, PROT_READ };
+	void *device, *address;
+	adsmLoan *loan;
+
+	set_up();
+	device = adsmDeviceAlloc(size_of_one);
+	CHECK(device);
+	CHECK_OK(adsmDeviceFill(device, 9, size_of_one));
+	FOR_STATES(state) {
+		for (size_t i = 0; i < 6; i++) {
+			unsigned char *closed = shared + (i / 2 ? i / 2 < 2 ? PAGE : size_of_one - PAGE : 0);
+			const int prot = prots[i % 2], error = prot == PROT_NONE ? -EFAULT : 0;
+
+			now("%s, functions, page %zu, %d", state_names[state], (size_t)(closed - shared) / PAGE, prot);
+			bring(state);
+			CHECK(!mprotect(closed, PAGE, prot));
+			CHECK_ERROR(adsmCopyToHost(shared, device, size_of_one), EFAULT);
+			CHECK_EQ(adsmCopyToDevice(device, shared, size_of_one), error);
+			CHECK_ERROR(adsmHold(shared, size_of_one, ADSM_ACCESS_INOUT), EFAULT);
+			CHECK_EQ(adsmHold(shared, size_of_one, ADSM_ACCESS_IN), error);
+			if (!error)
+				CHECK_OK(adsmUnhold(shared, size_of_one));
+			CHECK_ERROR(adsmLend(shared, size_of_one, ADSM_ACCESS_OUT, &loan, &address), EFAULT);
+			CHECK_EQ(adsmLend(shared, size_of_one, ADSM_ACCESS_IN, &loan, &address), error);
+			if (!error)
+				CHECK_OK(adsmLoanEnd(loan, 0));
+			CHECK(!mprotect(closed, PAGE, RW));
+			compare(false);
+			compare(true);
+		}
+	}
+	CHECK_OK(adsmDeviceFree(device));
 }
 
 /* As collectors of garbage do it: a handler notes the page, and opens it. */
@@ -506,6 +545,7 @@ static void test_locks(void)
 static const struct conform_case cases[] = {
 	CASE("read-only", test_read_only),
 	CASE("closed", test_closed),
+	CASE("functions", test_functions),
 	CASE("barrier", test_barrier),
 	CASE("patterns", test_patterns),
 	CASE("refused-calls", test_system_calls),

@@ -16,11 +16,12 @@
 
 #define BLOCKS 8u
 #define WORDS (BLOCKS * PAGE_WORDS)
-#define FIRST 25u			/* the words of an input */
+#define FIRST 25u			/* the words of an input, mostly */
 #define N (3 * PAGE_WORDS)
 #define HOLED 3u			/* the block that was fetched around it */
 
 static volatile unsigned *objects[2];
+static unsigned first = FIRST;
 static unsigned increments, added;	/* @added: to word 0 of block 0 by the other thread */
 
 static void watch(void)
@@ -57,7 +58,7 @@ static void begin(struct adsm_io *io, struct iovec *room, int n)
 	static struct iovec vector[2];
 
 	for (unsigned k = 0; k < 2; k++)
-		vector[k] = (struct iovec){ (void *)&objects[k][FIRST], N * sizeof(unsigned) };
+		vector[k] = (struct iovec){ (void *)&objects[k][first], (FIRST + N - first) * sizeof(unsigned) };
 	CHECK(!adsm_io_begin_input(io, vector, n, room));
 	call = io;
 	atomic_store(&step, 1);
@@ -69,6 +70,7 @@ static void begin(struct adsm_io *io, struct iovec *room, int n)
 static atomic_bool hold;		/* the next fetch of the holed block */
 static atomic_int other_state;		/* 1: it may begin; 2: it has ended */
 static bool passed;			/* it has ended before the other one had ended the input */
+static atomic_int store_state;		/* 1: a third thread may store; 2: it has, or there is none */
 static struct adsm_backend backend;
 
 static int to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size, struct adsm_device_event *event)
@@ -78,6 +80,10 @@ static int to_host(void *dst, struct adsm_memory *src, size_t offset, size_t siz
 		while (atomic_load(&other_state) == 1 && !adsm_homes[0].n_waiting)
 			sched_yield();
 		passed = atomic_load(&other_state) == 2;
+		if (!atomic_load(&store_state))
+			atomic_store(&store_state, 1);
+		while (atomic_load(&store_state) == 1)
+			sched_yield();
 	}
 	return backend.to_host(dst, src, offset, size, event);
 }
@@ -96,7 +102,7 @@ static void *use(void *writes)
 
 static void touch(void)
 {
-	const unsigned i = PAGE_WORDS + 1;
+	const unsigned i = 2 * PAGE_WORDS + 1;
 
 	CHECK_EQ(objects[0][i], i + increments);
 }
@@ -121,6 +127,7 @@ static void end_left(bool writes, bool ends_itself)
 	increment();
 	atomic_store(&step, 0);
 	atomic_store(&other_state, 0);
+	atomic_store(&store_state, 2);
 	CHECK(!pthread_create(&caller, NULL, leave, ends_itself ? &mark : NULL));
 	CHECK(!pthread_create(&other, NULL, use, writes ? &mark : NULL));
 	await(1);
@@ -143,6 +150,58 @@ static void end_left(bool writes, bool ends_itself)
 	}
 }
 
+/* The system gets blocks 0 to 2, of which the input has the last one. */
+static void *output(void *unused)
+{
+	const struct iovec whole = { (void *)objects[0], 3 * PAGE };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	struct adsm_io io = { 0 };
+
+	while (!atomic_load(&other_state))
+		sched_yield();
+	CHECK(!adsm_io_begin_output(&io, &whole, 1, room));
+	atomic_store(&other_state, 2);
+	return unused;
+}
+
+static void *store(void *unused)
+{
+	while (!atomic_load(&store_state))
+		sched_yield();
+	objects[0][PAGE_WORDS + 7] = 1234;
+	atomic_store(&store_state, 2);
+	return unused;
+}
+
+/* An output of several blocks waits for the end. Meanwhile a block of them is fetched and written: it stays so. */
+static void several_blocks(void)
+{
+	pthread_t caller, other, third;
+
+	increment();
+	first = 2 * PAGE_WORDS + FIRST;
+	atomic_store(&step, 0);
+	atomic_store(&other_state, 0);
+	atomic_store(&store_state, 0);
+	CHECK(!pthread_create(&caller, NULL, leave, NULL));
+	CHECK(!pthread_create(&other, NULL, output, NULL));
+	CHECK(!pthread_create(&third, NULL, store, NULL));
+	await(1);
+	CHECK_EQ(objects[0][HOLED * PAGE_WORDS + 500], HOLED * PAGE_WORDS + 500 + increments);
+	call->serial = 0;
+	atomic_store(&hold, true);
+	atomic_store(&step, 2);
+	touch();
+	CHECK(!pthread_join(third, NULL));
+	CHECK(!pthread_join(other, NULL));
+	atomic_store(&step, 3);
+	CHECK(!pthread_join(caller, NULL));
+	CHECK(!passed);
+	for (unsigned i = 0; i < WORDS; i++)
+		CHECK_AT(objects[0][i], i, i == PAGE_WORDS + 7 ? 1234 : i + increments + (i == 500 ? added : 0));
+	first = FIRST;
+}
+
 static void ending(void)
 {
 	static struct adsm_backend wrapped;
@@ -154,6 +213,7 @@ static void ending(void)
 	watch();
 	for (unsigned i = 0; i < 4; i++)
 		end_left(i & 1, i & 2);
+	several_blocks();
 }
 
 /* ---- a call into two objects, one of whose inputs is ended by mistake */

@@ -90,6 +90,8 @@ static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direct
 	bool out = direction == ADSM_TO_DEVICE;
 	int error = adsm_copy_check(out ? src : dst, size, false);
 
+	if (!error)
+		error = adsm_copy_permitted(out ? src : dst, size, out ? ADSM_PROT_READ : ADSM_PROT_RW, false);
 	while (!error && size) {
 		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
 		struct adsm_object *object;
@@ -100,6 +102,9 @@ static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direct
 			return error;
 		if (object)
 			error = (out ? adsm_io_begin_output : adsm_io_begin_input)(&io, &whole, 1, room);
+		/* The permissions have changed since. */
+		if (!error && (io.refused || io.vector->iov_len < whole.iov_len))
+			error = adsm_fail(-EFAULT, "the program has closed a page of %p by mprotect()", whole.iov_base);
 		if (!error) {
 			void *host = io.vector->iov_base;
 			int ended;

@@ -70,6 +70,8 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 			if (n > 1 && (adsm_block_blocked(object, first) || adsm_block_must_wait(object, first, event)))
 				n = 1;
 			error = adsm_blocks_ready(object, first, n, event, false, old);
+			if (error == -EAGAIN)
+				continue;
 		} else {
 			n = 1;
 		}

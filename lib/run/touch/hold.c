@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "core/block.h"
+#include "core/limits.h"
 #include "core/observe.h"
 #include "run/wait/enter.h"
 #include "run/wait/wait.h"
@@ -55,6 +56,16 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 	return 0;
 }
 
+/* The program itself may have closed pages. */
+static int check_limits(const struct adsm_object *object, size_t offset, size_t size, unsigned access)
+{
+	const enum adsm_prot needed = access == ADSM_ACCESS_IN ? ADSM_PROT_READ : ADSM_PROT_RW;
+	const size_t allowed = adsm_is_limited(object) ? adsm_limits_allow(object, offset, size, needed) : size;
+
+	return allowed >= size ? 0 : adsm_fail(-EFAULT, "the program has closed %p by mprotect()",
+					       (void *)(object->start + offset + allowed));
+}
+
 int adsm_hold(const void *p, size_t size, unsigned access, const void *where)
 {
 	struct adsm_hold *hold;
@@ -74,7 +85,9 @@ int adsm_hold(const void *p, size_t size, unsigned access, const void *where)
 		return -EINVAL;
 	}
 	adsm_because(ADSM_WHY_HOLD, where, "");
-	error = hold_blocks(object, (uintptr_t)p - object->start, size, access, &old);
+	error = check_limits(object, (uintptr_t)p - object->start, size, access);
+	if (!error)
+		error = hold_blocks(object, (uintptr_t)p - object->start, size, access, &old);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	if (!error) {
 		*hold = (struct adsm_hold){ object->holds, (uintptr_t)p, size };

@@ -346,6 +346,7 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 {
 	struct adsm_home *home = object->home;
 	uint64_t generation = object->generation;
+	bool left = false;
 	int error = 0;
 
 	for (;;) {
@@ -355,6 +356,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 			return -ESTALE;
 		if (!object->live || object->freeing || object->generation != generation)
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
+		if (left && n > 1)
+			return -EAGAIN;
 		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
 			return adsm_fail(-EACCES, "block %u of %s: the object's protocol refuses the "
 					 "access", b, ADSM_THE_OBJECT(object));
@@ -363,7 +366,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 			continue;
 		}
 		seq = adsm_block_must_wait(object, b, event);
-		if (!seq && adsm_left_by_others(object, b, n))
+		left = !seq && adsm_left_by_others(object, b, n);
+		if (left)
 			continue;
 		if (!seq)
 			break;

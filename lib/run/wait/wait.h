@@ -49,8 +49,9 @@ int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset 
  * Let one event happen to blocks, after everything that the first one must wait for. So the others must be like it and
  * need no wait. Not on the fault path.
  *
- * -ESTALE, without a sentence: nothing has happened, and the object has another home now. The lock is still that of its
- * earlier home.
+ * Without a sentence, and nothing has happened:
+ *   -ESTALE   the object has another home now; the lock is still that of its earlier home
+ *   -EAGAIN   only if @n is not 1: the lock was given back, so the blocks may not be alike any more
  */
 int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
 		      struct adsm_sigset *old);
