@@ -58,6 +58,9 @@ static void *lend_span(struct loans *loans, const void *p, const struct span *sp
 	bool again = loans->when == AGAIN;
 	adsmLoan *loan;
 
+	/* Until the request completes, kernels may write the holes. So they must not be in a loan. */
+	if (loans->when != NOW && access != READS && !span->whole)
+		return (void *)(uintptr_t)p;
 	/* The length of a received message says which bytes were written only if their order is that of memory. */
 	if (span->whole && (access == WRITES || (access == RECEIVES && span->named)))
 		how = ADSM_ACCESS_OUT;
@@ -98,8 +101,8 @@ void *loans_lend(struct loans *loans, const void *p, size_t n, MPI_Datatype type
 void *loans_lend_parts(struct loans *loans, const void *p, int n, const int *counts, const int *at, MPI_Datatype type,
 		       const MPI_Datatype *types, enum access access)
 {
-	struct span all = { 0, 0, false, false }, span;
-	MPI_Aint lower, extent = 1;
+	struct span all = { 0, 0, true, false }, span;
+	MPI_Aint lower, extent = 1, size = 0;
 	bool any = false;
 
 	if (!is_buffer(p) || !adsmIsShared(p) ||
@@ -110,9 +113,12 @@ void *loans_lend_parts(struct loans *loans, const void *p, int n, const int *cou
 			continue;
 		all.from = any && all.from < span.from ? all.from : span.from;
 		all.to = any && all.to > span.to ? all.to : span.to;
+		all.whole &= span.whole;
+		size += span.to - span.from;
 		any = true;
 	}
-	/* all.whole is false, so the bytes between the parts are kept. */
+	/* Are there bytes between the parts? */
+	all.whole &= size == all.to - all.from;
 	return any ? lend_span(loans, p, &all, access) : (void *)(uintptr_t)p;
 }
 

@@ -67,15 +67,20 @@ static void check(const char *what, const unsigned char *object, size_t room, si
 	}
 }
 
+void add_one_to(unsigned char *p, size_t n)
+{
+	const adsmDim block = { 64, 1, 1 };
+	unsigned long bytes = n;
+
+	CHECK_OK(adsmCall(add_one, grid(bytes), block, adsmInOut(p), adsmVal(bytes)));
+	CHECK_OK(adsmSync());
+}
+
 /* The same again when a kernel has seen it. */
 static void check_twice(const char *what, unsigned char *object, size_t room, size_t n, int seed, want_function *want)
 {
-	const adsmDim block = { 64, 1, 1 };
-	unsigned long bytes = room + 2 * run.pad;
-
 	check(what, object, room, n, seed, want, 0);
-	CHECK_OK(adsmCall(add_one, grid(bytes), block, adsmInOut(object), adsmVal(bytes)));
-	CHECK_OK(adsmSync());
+	add_one_to(object, room + 2 * run.pad);
 	check(what, object, room, n, seed, want, 1);
 	CHECK_OK(adsmFree(object));
 }

@@ -43,6 +43,9 @@ extern const struct operation operations[];
 unsigned char sent(size_t i, int rank);
 unsigned char junk(size_t i);
 
+/* A kernel adds 1 to bytes of an object. */
+void add_one_to(unsigned char *p, size_t n);
+
 static inline unsigned char pattern(size_t i, int seed)
 {
 	return (unsigned char)(i * 7 + i / 251 + (uint64_t)seed * 31);
