@@ -505,6 +505,10 @@ static void cache_turn(void)
 	CHECK_EQ(status, 0);
 	CHECK_EQ(entries(false, false), 1);
 	remove_folder();
+	free(name);
+	free(path);
+	free(aside);
+	free(locked);
 }
 
 static void cache_off(void)
