@@ -246,21 +246,60 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Add an entry to a list, which is freed. NULL: no memory. */
+static char *add_entry(char *list, const char *entry)
+{
+	char *longer;
+
+	if (!list || asprintf(&longer, "%s%s%s", list, *list && *entry ? ":" : "", entry) < 0)
+		longer = NULL;
+	free(list);
+	return longer;
+}
+
+/* A list of libraries to preload, after @old_list: with the library, and behind it the one of MPI's wrappers (@mpi; "":
+ * none), which are otherwise removed. If the library is there already, its place is kept: it may have to be behind a
+ * sanitizer, for instance. NULL: no memory. */
+static char *new_list(const char *old_list, const char *library, const char *written, const char *mpi, bool *ret_there)
+{
+	char *list = strdup(""), *found = list ? strdup("") : NULL, *old = strdup(old_list), *rest, *entry;
+	bool same = !*mpi;
+
+	*ret_there = false;
+	entry = old ? strtok_r(old, ": ", &rest) : NULL;
+	for (; entry && found; entry = strtok_r(NULL, ": ", &rest)) {
+		const char *name = strrchr(entry, '/') ? strrchr(entry, '/') + 1 : entry;
+
+		if (!*ret_there && same_file(entry, library)) {
+			*ret_there = true;
+			found = add_entry(add_entry(found, entry), mpi);
+		} else if (strncmp(name, "libadsm.so", 10) && strncmp(name, "libadsm-mpi", 11)) {
+			found = add_entry(found, entry);
+		} else {
+			same = false;
+		}
+	}
+	if (!*ret_there)
+		list = add_entry(add_entry(list, written), mpi);
+	list = found && old ? add_entry(list, *ret_there && same ? old_list : found) : NULL;
+	free(found);
+	free(old);
+	return list;
+}
+
 /* Put the library first into LD_PRELOAD, if it is not there yet. Behind it comes the library of MPI wrappers, if there
  * is one for the MPI that the program is linked with. Another libadsm is removed from the list. */
 static int preload(const char *library, const struct program *program)
 {
 	const char *old_list = getenv("LD_PRELOAD"), *old_folders = getenv("LD_LIBRARY_PATH");
-	char *list = strdup(old_list ? old_list : ""), *value = NULL, *folders = NULL, *entry, *rest, *longer;
 	const char *name = strrchr(library, '/');
-	bool spaces = strchr(library, ' '), there = false;
-	char mpi[PATH_MAX];
+	bool spaces = strchr(library, ' '), there;
+	char *list, *folders = NULL, mpi[PATH_MAX];
 	int error = 0;
 
 	if (strchr(library, ':') || (spaces && strchr(library, ';'))) {
 		complain("%s: a library whose path contains a colon, or a space and a semicolon, cannot be preloaded",
 			 library);
-		free(list);
 		return RUN_FAILED;
 	}
 	/* LD_PRELOAD is split at spaces, LD_LIBRARY_PATH is not. */
@@ -268,28 +307,14 @@ static int preload(const char *library, const struct program *program)
 			       old_folders && *old_folders ? ":" : "", old_folders ? old_folders : "") < 0)
 		folders = NULL;
 	program_find_mpi(program, library, mpi);
-	if (asprintf(&value, "%s%s%s", spaces ? name + 1 : library, *mpi ? ":" : "", mpi) < 0)
-		value = NULL;
-	entry = list ? strtok_r(list, ": ", &rest) : NULL;
-	for (; entry && value; entry = strtok_r(NULL, ": ", &rest)) {
-		name = strrchr(entry, '/') ? strrchr(entry, '/') + 1 : entry;
-		there |= same_file(entry, library);
-		if (!strncmp(name, "libadsm.so", 10) || !strncmp(name, "libadsm-mpi", 11))
-			continue;
-		if (asprintf(&longer, "%s:%s", value, entry) < 0)
-			longer = NULL;
-		free(value);
-		value = longer;
-	}
-	if (!list || !value || (spaces && !folders))
+	list = new_list(old_list ? old_list : "", library, spaces ? name + 1 : library, mpi, &there);
+	if (!list || (spaces && !folders))
 		error = ENOMEM;
-	/* If the library is there already, its place is kept: it may have to be behind a sanitizer, for instance. */
-	else if (!there && (setenv("LD_PRELOAD", value, 1) || (spaces && setenv("LD_LIBRARY_PATH", folders, 1))))
+	else if (setenv("LD_PRELOAD", list, 1) || (spaces && !there && setenv("LD_LIBRARY_PATH", folders, 1)))
 		error = errno;
 	if (error)
 		complain("cannot set LD_PRELOAD: %s", strerror(error));
 	free(list);
-	free(value);
 	free(folders);
 	return error ? RUN_FAILED : 0;
 }

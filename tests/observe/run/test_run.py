@@ -230,6 +230,30 @@ def preloads():
 
 
 @case
+def preloads_mpi():
+    """The wrappers of the program's MPI come behind the library, also if that is there already."""
+    if not shutil.which("mpicc") or not os.path.exists(os.path.join(BUILD, "interpose/mpi/libadsm-mpi.so.0")):
+        skip("no Open MPI")
+    with open("list.c", "w", encoding="ascii") as file:
+        file.write("#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\nint main(int n, char **words)\n"
+                   '{\n\treturn n > 1 ? MPI_Init(&n, &words) : puts(getenv("LD_PRELOAD")) < 0;\n}\n')
+    if run("mpicc", "-o", "list", "list.c")[0]:
+        skip("mpicc compiles nothing")
+    ours = os.path.join(os.path.realpath(os.path.join(BUILD, "lib")), "libadsm.so.0")
+    name = next(("libadsm-mpi" + kind for kind in ("", "-mpich")
+                 if "libadsm-mpi" + kind + ".so" in run(RUN, "./list")[1].decode()), None)
+    assert name, run(RUN, "./list")
+    wrappers = os.path.realpath(os.path.join(BUILD, f"interpose/mpi/{name}.so.0"))
+    same(run(RUN, "./list")[1].decode(), f"{ours}:{wrappers}\n")
+    same(run(RUN, "sh", "-c", f"'{RUN}' ./list")[1].decode(), f"{ours}:{wrappers}\n")
+    # Those of another MPI go.
+    other = os.path.join(BUILD, "interpose/mpi/libadsm-mpi-none.so")
+    libc = next(line.split()[2] for line in run("ldd", sys.executable)[1].decode().splitlines() if "libc.so" in line)
+    same(run(RUN, "./list", env=dict(os.environ, LD_PRELOAD=f"{libc}:{ours}:{other}"))[1].decode(),
+         f"{libc}:{ours}:{wrappers}\n")
+
+
+@case
 def cannot_preload():
     with open("static.c", "w", encoding="ascii") as file:
         file.write('#include <unistd.h>\nint main(void) { return write(1, "ran\\n", 4) != 4; }\n')
