@@ -4,8 +4,9 @@
  *
  *	adsmcc-spaces IN.bc OUT.bc CALLS LINES
  *
- * For code in partitions that adsmcc chooses, it also does the steps of spaces_divide.h:
+ * For code in partitions that adsmcc chooses, it also does the steps of spaces_divide.h, and variables_keep():
  *
+ *	adsmcc-spaces --keep IN.bc OUT.bc
  *	adsmcc-spaces --inline IN.bc OUT.bc
  *	adsmcc-spaces --divide IN.bc OUT.bc CALLS SIZES GROUPS
  */
@@ -19,6 +20,7 @@
 
 #include "spaces_accesses.h"
 #include "spaces_divide.h"
+#include "spaces_variables.h"
 
 static void fail(const char *what, const char *why)
 {
@@ -54,7 +56,11 @@ int main(int argc, char **argv)
 	const char *why = NULL;
 	LLVMModuleRef module;
 
-	if (argc == 4 && !strcmp(argv[1], "--inline")) {
+	if (argc == 4 && !strcmp(argv[1], "--keep")) {
+		module = read_module(argv[2]);
+		variables_keep(module);
+		write_module(module, argv[2], argv[3]);
+	} else if (argc == 4 && !strcmp(argv[1], "--inline")) {
 		module = read_module(argv[2]);
 		divide_inline_small(module);
 		write_module(module, argv[2], argv[3]);

@@ -14,13 +14,30 @@
 
 #define ROUNDS 6			/* how often functions are divided, into ever smaller parts */
 
-/* Let clang optimise @from again. */
-static int optimise(const struct tools *tools, const char *from, const char *to)
+/* Let clang optimise bitcode. */
+static int optimise(struct list argv, const char *from, const char *to)
 {
-	struct list argv = store_command(tools, true);
-
-	LIST_ADD(&argv, "-w", "-emit-llvm", "-c", "-o", to, from);
+	LIST_ADD(&argv, "-w", "-emit-llvm", "-c", "-o", to, "-xir", from);
 	return run_tool(&argv, NULL, NULL, CLANG_COMPILER);
+}
+
+int compile_shared(const struct text *text, const struct tools *tools, bool in_partitions, const char *bitcode)
+{
+	char *plain = format_string("%s.plain", bitcode), *kept = format_string("%s.kept", bitcode);
+	struct list argv = store_command(tools, in_partitions), again = store_command(tools, in_partitions);
+	struct list pass = { 0 };
+	int status;
+
+	if (in_partitions) {
+		list_add(&argv, "-fno-inline");
+		list_add(&again, "-fno-inline");
+	}
+	LIST_ADD(&argv, "-Xclang", "-disable-llvm-passes");
+	LIST_ADD(&pass, tools->spaces, "--keep", plain, kept);
+	status = compile_text(text, argv, tools->store_header, plain);
+	if (!status)
+		status = run_tool(&pass, NULL, NULL, "adsmcc-spaces");
+	return status ? status : optimise(again, kept, bitcode);
 }
 
 /* Make bitcode whose accesses are replaced, and whose functions are as few as is good for partitions. */
@@ -28,20 +45,19 @@ static int make_bitcode(const struct text *text, const struct tools *tools, cons
 {
 	char *apart = format_string("%s/apart.bc", dir), *small = format_string("%s/small.bc", dir);
 	char *plain = format_string("%s/plain.bc", dir), *spaces = format_string("%s/parts.bc", dir);
-	struct list argv = store_command(tools, true), pass = { 0 };
+	struct list pass = { 0 };
 	int status;
 
-	list_add(&argv, "-fno-inline");
 	LIST_ADD(&pass, tools->spaces, "--inline", apart, small);
-	status = compile_text(text, argv, tools->store_header, apart);
+	status = compile_shared(text, tools, true, apart);
 	if (!status)
 		status = run_tool(&pass, NULL, NULL, "adsmcc-spaces");
 	if (!status)
-		status = optimise(tools, small, plain);
+		status = optimise(store_command(tools, true), small, plain);
 	if (!status)
 		status = replace_accesses(tools, plain, spaces, format_string("%s/plain.calls", dir),
 					  format_string("%s/lines", dir));
-	return status ? status : optimise(tools, spaces, bitcode);
+	return status ? status : optimise(store_command(tools, true), spaces, bitcode);
 }
 
 /* Divide the functions of @sizes, and estimate calls. */
@@ -83,6 +99,24 @@ static int make_object(const struct tools *tools, const char *dir, const char *b
 	return status;
 }
 
+/* Tables and variables of this code must be those of the code in one piece, in @dir. */
+static void check_shared(const char *dir, const struct text *bytes)
+{
+	const struct object object = read_object(bytes);
+	struct text code;
+
+	if (!read_file(format_string("%s/store", dir), &code))
+		die("%s: %s", dir, strerror(errno));
+	for (size_t i = 0; i < object.n_symbols; i++) {
+		const struct object_symbol *symbol = &object.symbols[i];
+
+		if (symbol->size && in_device_memory(&object, symbol) &&
+		    !code_contains(&code, symbol->name, symbol->size))
+			die("the C compiler has changed '%s' in one kind of code only, for partitions or in one piece: "
+			    "declare it __attribute__((used))", symbol->name);
+	}
+}
+
 /* The stacks of this code. */
 static int find_stacks(const struct tools *tools, const char *bitcode, const char *dir, const struct text *calls,
 		       struct text *needs)
@@ -112,6 +146,7 @@ int add_automatic(struct text *source, const struct text *text, const struct too
 		status = make_object(tools, dir, bitcode, &bitcode, &object);
 	if (status || n_errors)
 		return status ? status : 1;
+	check_shared(dir, &object);
 	if (!read_file(format_string("%s/parts.calls", dir), &options.calls) ||
 	    !read_file(format_string("%s/lines", dir), &options.lines))
 		die("%s: %s", dir, strerror(errno));

@@ -68,6 +68,12 @@ int make_code(struct list argv, const char *bitcode, const char *code);
 /* Make an image of partitions of @object, and add it to the module's @source. */
 int link_partitions(struct text *source, const struct partition_options *options, const struct text *object);
 /*
+ * For partitions that adsmcc chooses, there are two bitcodes of the text: of the code in one piece, and of the code in
+ * partitions. Both use the same tables and variables, so the optimiser must not change or remove these in one of them.
+ * This makes one of the bitcodes (adsmcc_automatic.c).
+ */
+int compile_shared(const struct text *text, const struct tools *tools, bool in_partitions, const char *bitcode);
+/*
  * The same from the text, for partitions that adsmcc chooses (adsmcc_automatic.c). The stacks in @needs, of struct
  * adsm_store_needs, are raised to those of this code.
  */

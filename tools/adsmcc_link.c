@@ -409,17 +409,23 @@ static void start_segments(struct image *image)
 	}
 }
 
+bool in_device_memory(const struct object *object, const struct object_symbol *symbol)
+{
+	const char *section = symbol->section ? object->sections[symbol->section].name : "";
+
+	return !strcmp(section, "adsm_tables") || !strcmp(section, "adsm_variables_");
+}
+
 /* Apply options->roots to the symbols. Tables and variables are in device memory, and not loaded with the code: it uses
  * those of the code in one piece. */
 static void narrow(struct object *object, const struct partition_options *options)
 {
 	for (size_t i = 0; i < object->n_symbols; i++) {
 		struct object_symbol *symbol = &object->symbols[i];
-		const char *section = symbol->section ? object->sections[symbol->section].name : "";
 
 		if (options->roots && !starts(symbol->name, options->roots))
 			symbol->exported = false;
-		if (!strcmp(section, "adsm_tables") || !strcmp(section, "adsm_variables_"))
+		if (in_device_memory(object, symbol))
 			symbol->section = 0;
 	}
 }

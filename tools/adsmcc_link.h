@@ -131,6 +131,8 @@ void check_profile(const struct text *profile, const char *path);
  * Whatever cannot be in an image is reported and counted in n_errors. The image is valid if there are no errors.
  */
 void link_image(const struct text *object, const struct partition_options *options, struct text *ret_image);
+/* Is it a table or a variable that the code does not have, but uses from the code in one piece? */
+bool in_device_memory(const struct object *object, const struct object_symbol *symbol);
 /* Append a line to @sizes for each function that is larger than a partition: its name, its bytes, and the bytes that it
  * may have, which are @share of a partition. Returns the number of lines. */
 size_t list_large(const struct text *object, const struct partition_options *options, double share,

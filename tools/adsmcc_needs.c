@@ -69,6 +69,19 @@ static void read_functions(const char *image)
 	}
 }
 
+bool code_contains(const struct text *code, const char *name, uint64_t size)
+{
+	const Elf64_Shdr *header = find_section(code->bytes, ".symtab");
+	const Elf64_Shdr *strings = find_section(code->bytes, ".strtab");
+	const Elf64_Sym *symbols = (const Elf64_Sym *)(code->bytes + (header ? header->sh_offset : 0));
+
+	for (uint64_t i = 0; header && strings && i < header->sh_size / sizeof(*symbols); i++)
+		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_size == size &&
+		    !strcmp(code->bytes + strings->sh_offset + symbols[i].st_name, name))
+			return true;
+	return false;
+}
+
 /* The section has pairs: an address, and the size of a frame in ULEB128. */
 static void read_frames(const char *image)
 {

@@ -115,10 +115,8 @@ int add_scratchpad(struct text *source, const struct text *text, const struct to
 	struct text code_bytes, calls_bytes, needs = { 0 };
 	int status;
 
-	/* Code in partitions may use a table that this code does not. */
-	if (automatic)
-		list_add(&argv, "-fkeep-static-consts");
-	status = compile_text(text, argv, tools->store_header, plain);
+	status = automatic ? compile_shared(text, tools, false, plain) :
+		compile_text(text, argv, tools->store_header, plain);
 	if (!status)
 		status = replace_accesses(tools, plain, spaces, calls, format_string("%s/lines", dir));
 	if (!status)

@@ -90,5 +90,7 @@ void find_needs(struct text *needs, const struct text *code, const struct text *
 uint32_t library_bytes(const char *name);
 /* The function of libm that LLVM calls for an intrinsic, such as llvm.sin.f32; other names stay as they are. */
 const char *library_name(const char *called);
+/* Does @code have a symbol of this name and size? */
+bool code_contains(const struct text *code, const char *name, uint64_t size);
 /* Raise the stack of each kernel of @needs to that in @other. Both are what find_needs() writes. */
 void raise_stacks(struct text *needs, const struct text *other);

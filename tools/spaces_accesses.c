@@ -555,6 +555,7 @@ bool replace_accesses(LLVMModuleRef its_module, const char *calls_path, const ch
 	layout = LLVMGetModuleDataLayout(module);
 	word = LLVMInt64Type();
 	variables_begin(module);
+	variables_find_constants(module);
 	for (LLVMValueRef function = LLVMGetFirstFunction(module); function; function = LLVMGetNextFunction(function))
 		if (!LLVMIsDeclaration(function) && !is_ours(function)) {
 			note_lines(lines, function);

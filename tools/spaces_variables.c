@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spaces_flow.h"
+
 #define DEPTH 16			/* steps from a pointer to its variable */
 
 static bool has_tasks;
@@ -38,6 +40,79 @@ bool is_variable(LLVMValueRef global)
 		!LLVMIsGlobalConstant(global) && !LLVMIsThreadLocal(global) &&
 		!LLVMGetPointerAddressSpace(LLVMTypeOf(global)) && !starts(global, "llvm.") &&
 		!is_reserved(global);
+}
+
+/* Add an element to an array of pointers. Memory is never freed. */
+static void add_pointer(LLVMValueRef **array, unsigned *n, LLVMValueRef element)
+{
+	LLVMTypeRef type = LLVMPointerType(LLVMInt8Type(), 0);
+	LLVMValueRef *longer = spaces_array(*n + 1, sizeof(*longer));
+
+	memcpy(longer, *array, *n * sizeof(*longer));
+	longer[(*n)++] = LLVMGetPointerAddressSpace(LLVMTypeOf(element)) ? LLVMConstAddrSpaceCast(element, type) :
+		LLVMConstBitCast(element, type);
+	*array = longer;
+}
+
+void variables_keep(LLVMModuleRef module)
+{
+	static const char list[] = "llvm.compiler.used";
+	LLVMValueRef old = LLVMGetNamedGlobal(module, list), *kept = spaces_array(0, sizeof(*kept)), new;
+	unsigned n = 0;
+
+	variables_begin(module);
+	for (int i = 0; old && i < LLVMGetNumOperands(LLVMGetInitializer(old)); i++)
+		add_pointer(&kept, &n, LLVMGetOperand(LLVMGetInitializer(old), (unsigned)i));
+	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global; global = LLVMGetNextGlobal(global))
+		if (is_variable(global) ||
+		    (LLVMGetPointerAddressSpace(LLVMTypeOf(global)) && !LLVMIsDeclaration(global)))
+			add_pointer(&kept, &n, global);
+	if (old)
+		LLVMDeleteGlobal(old);
+	if (!n)
+		return;
+	new = LLVMAddGlobal(module, LLVMArrayType(LLVMPointerType(LLVMInt8Type(), 0), n), list);
+	LLVMSetInitializer(new, LLVMConstArray(LLVMPointerType(LLVMInt8Type(), 0), kept, n));
+	LLVMSetLinkage(new, LLVMAppendingLinkage);
+	LLVMSetSection(new, "llvm.metadata");
+}
+
+static bool is_copied(LLVMValueRef call, LLVMValueRef value)
+{
+	LLVMValueRef called = LLVMGetCalledValue(call);
+
+	return LLVMIsAFunction(called) && (starts(called, "llvm.memcpy.") || starts(called, "llvm.memmove.")) &&
+		LLVMGetOperand(call, 0) != value && LLVMConstIntGetZExtValue(LLVMGetOperand(call, 3)) == 0;
+}
+
+/* Is the memory at @value only read? */
+static bool is_read(LLVMValueRef value, int depth)
+{
+	bool read = depth;
+
+	for (LLVMUseRef use = LLVMGetFirstUse(value); use && read; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+
+		if (LLVMIsAGlobalVariable(user))
+			read = starts(user, "llvm.");
+		else if (LLVMIsAConstantArray(user) || LLVMIsAGetElementPtrInst(user) || LLVMIsABitCastInst(user) ||
+			 LLVMIsAPHINode(user) || LLVMIsASelectInst(user))
+			read = is_read(user, depth - 1);
+		else if (LLVMIsAConstantExpr(user))
+			read = LLVMGetConstOpcode(user) != LLVMPtrToInt && is_read(user, depth - 1);
+		else if (LLVMIsALoadInst(user))
+			read = !LLVMGetVolatile(user) && LLVMGetOrdering(user) == LLVMAtomicOrderingNotAtomic;
+		else
+			read = LLVMIsAICmpInst(user) || (LLVMIsACallInst(user) && is_copied(user, value));
+	}
+	return read;
+}
+
+void variables_find_constants(LLVMModuleRef module)
+{
+	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global; global = LLVMGetNextGlobal(global))
+		if (is_variable(global) && LLVMGetLinkage(global) == LLVMInternalLinkage && is_read(global, DEPTH))
+			LLVMSetGlobalConstant(global, true);
 }
 
 /* @phis: those that the search is in, @n of them. */

@@ -16,6 +16,10 @@
 /* Call this first. Modules with tasks have no such variables: theirs stay in the memory of the process. */
 void variables_begin(LLVMModuleRef module);
 bool is_variable(LLVMValueRef global);
+/* Keep the optimiser from changing or removing variables and tables, which code of another module uses, too. */
+void variables_keep(LLVMModuleRef module);
+/* Make those variables constants that no code changes. The optimiser does this, but not for variables that are kept. */
+void variables_find_constants(LLVMModuleRef module);
 /* The variable that a pointer points into; NULL: it is another pointer, or that is not known. */
 LLVMValueRef variable_of(LLVMValueRef pointer);
 /* The variable whose address the instruction uses in another way than to access it; NULL: there is none. */

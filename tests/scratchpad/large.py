@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Functions that are larger than a partition: large.py PROGRAM ADSMCC SOURCE. adsmcc divides them, and results stay the
 same; it says what it cannot divide, with the lines. The account of a local store, with libm. malloc() in a local
-store."""
+store. Variables and tables that
+code in partitions shares with code in one piece."""
 import hashlib
 import json
 import os
@@ -22,9 +23,10 @@ def compile(folder, *options, source=SOURCE):
                           check=False)
 
 
-def run(folder, **options):
+def run(folder, *words, **options):
     env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")} | options
-    done = subprocess.run([PROGRAM, f"{folder}/large.adsm"], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, f"{folder}/large.adsm", *words], env=env, capture_output=True, text=True,
+                          check=False)
     assert done.returncode == 0, (options, done)
     return done.stdout.split()
 
@@ -96,6 +98,78 @@ def account(folder):
             r"the partition stack \(4096 bytes\)", done.stdout), done
 
 
+# Variables that the optimiser would make smaller, divide or make constant; and a table in a function.
+SHARED = """#include <adsm_kernel.h>
+
+static int mode = 3;
+static char next = 9;
+static struct { int a, b, c[2]; } sums;
+static int factors[4] = { 3, 5, 7, 11 };
+
+ADSM_FUNCTION int factor(const int *from, int i)
+{
+	return from[i & 3];
+}
+
+ADSM_FUNCTION int mix(int i, int x)
+{
+	ADSM_TABLE(int, steps, 8) = { 1, 2, 3, 5, 8, 13, 21, 34 };
+
+	for (int k = 0; k < 5; k++) {
+		x = ((x * 33 + i) ^ (x >> 7)) * factor(factors, k) & 0xffffff;
+		x -= x % 13 + (x ^ k * i) % 17;
+		x += x >> 2 ^ i * 7;
+	}
+	return x + steps[i];
+}
+
+ADSM_FUNCTION void set(int to, ADSM_SPACE_GLOBAL int *out)
+{
+	mode = to;
+	sums.a += to;
+	sums.c[to & 1] += out[0];
+	for (int i = 1; i < 4; i++)
+		out[i] = out[i - 1] % 1000 * to;
+}
+
+__attribute__((noinline)) static int work(int i)
+{
+	return mode + 100 * next++ + sums.a + sums.b++ + sums.c[0] - sums.c[1] + mix(3, i) + mix(5, i);
+}
+
+ADSM_KERNEL_MAX(room, 1, ADSM_OUT(int, out), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		int sum = work(n);
+
+		for (int i = 0; i < n; i++) {
+			out[0] = sum;
+			set(4, out);
+			sum = sum % 1000 * 31 + work(i);
+			set(3, out);
+			sum += work(i) + out[3];
+		}
+		out[0] = sum;
+	}
+}
+"""
+
+
+def shared(folder):
+    """Code in partitions, and code in one piece, share variables and tables, however each is optimised."""
+    source = f"{folder}/shared.c"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SHARED)
+    for how in ("auto", "each"):
+        done = compile(folder, "-Wno-all", "--partition", how, source=source)
+        assert done.returncode == 0 and len(re.findall("^partition ", done.stdout, re.M)) > (how == "each"), done
+        want = run(folder, "room", "9", ADSM_BACKEND="cpu")
+        for when in ("needed", "always"):
+            got = run(folder, "room", "9", ADSM_BACKEND="scratchpad", ADSM_SCRATCHPAD_PARTITIONS=when,
+                      ADSM_SCRATCHPAD_BUFFERS="1")
+            assert got == want, (how, when, got, want)
+
+
 ROOM = """#include <adsm_kernel.h>
 
 void *malloc(__SIZE_TYPE__ size);
@@ -163,10 +237,20 @@ def victim_room(folder):
     assert room(-64) == (["20160", "20160"], 0, 20)
     # There is no more than the room of the largest partition.
     assert room(100000)[0] == room(64, victim="off")[0] == ["-10", "-10"]
+    # There is no calloc(). The error does not blame the size.
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(ROOM.replace("malloc(__SIZE_TYPE__ size)", "calloc(__SIZE_TYPE__ n, __SIZE_TYPE__ size)")
+                   .replace("malloc(bytes)", "calloc(bytes, 1)"))
+    assert compile(folder, "-Wno-all", source=source).returncode == 0
+    done = subprocess.run([PROGRAM, f"{folder}/large.adsm", "room", "64"], env=os.environ | {
+        "ADSM_BACKEND": "scratchpad", "ADSM_SCRATCHPAD_PARTITIONS": "always"}, capture_output=True, text=True,
+        check=False)
+    assert "the partitions of kernel 'room': the code uses calloc, which neither" in done.stdout, done
 
 
 with tempfile.TemporaryDirectory() as work:
     victim_room(work)
+    shared(work)
     divided(work)
     account(work)
     refused(work)

@@ -151,7 +151,9 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 		return refuse(needs, "make the code buffer larger, put functions into partitions (ADSM_PARTITION, or "
 			      "adsmcc --partition auto)", ret_text);
 	ret = adsm_overlay_ready(modules[module].overlay, module, library_of(&modules[module]), why);
-	if (ret && code <= layout.code)
+	if (ret && ret != -ENOSPC)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "the partitions of kernel '%s': %s", needs->name, why);
+	else if (ret && code <= layout.code)
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "the partitions of kernel '%s' do not fit into the code "
 			    "buffer of %lu bytes (ADSM_SCRATCHPAD_CODE, ADSM_SCRATCHPAD_PARTITIONS=always): %s",
 			    needs->name, layout.code, why);
