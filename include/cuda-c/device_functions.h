@@ -186,6 +186,27 @@ ADSM_CUDA_DEVICE void __nanosleep(unsigned int ns)
 	__asm__ __volatile__("nanosleep.u32 %0;" : : "r"(ns));
 }
 
+/* Load again what other threads may have changed, in words. */
+template <typename Word, typename T> ADSM_CUDA_DEVICE T adsm_load_words(const T *p)
+{
+	typedef Word __attribute__((may_alias)) word;
+	T value;
+
+	for (unsigned int i = 0; i < sizeof(T) / sizeof(word); i++) {
+		const word part = ((const volatile word *)p)[i];
+
+		__builtin_memcpy((char *)&value + i * sizeof(word), &part, sizeof(word));
+	}
+	return value;
+}
+
+template <typename T> ADSM_CUDA_DEVICE T adsm_load_again(const T *p)
+{
+	return sizeof(T) == 1 ? adsm_load_words<unsigned char>(p) :
+	       sizeof(T) == 2 ? adsm_load_words<unsigned short>(p) :
+	       sizeof(T) == 4 ? adsm_load_words<unsigned int>(p) : adsm_load_words<unsigned long long>(p);
+}
+
 /*
  * Loads and stores that say how they use caches. The memory that a kernel loads by __ldg() is not written while it
  * runs. __ldcv() loads again what other threads may have changed.
@@ -196,11 +217,7 @@ ADSM_CUDA_DEVICE void __nanosleep(unsigned int ns)
 	ADSM_CUDA_DEVICE type __ldcg(const type *p) { return *p; } \
 	ADSM_CUDA_DEVICE type __ldcs(const type *p) { return *p; } \
 	ADSM_CUDA_DEVICE type __ldlu(const type *p) { return *p; } \
-	ADSM_CUDA_DEVICE type __ldcv(const type *p) \
-	{ \
-		__asm__ __volatile__("" : : : "memory"); \
-		return *p; \
-	} \
+	ADSM_CUDA_DEVICE type __ldcv(const type *p) { return adsm_load_again(p); } \
 	ADSM_CUDA_DEVICE void __stwb(type *p, type value) { *p = value; } \
 	ADSM_CUDA_DEVICE void __stcg(type *p, type value) { *p = value; } \
 	ADSM_CUDA_DEVICE void __stcs(type *p, type value) { *p = value; } \

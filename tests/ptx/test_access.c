@@ -170,6 +170,7 @@ static const struct {
 	{ "atom.acquire.gpu.global.add.u32 %r3, [%rd1], 1;", "p:rwa atomics ordered named p=INOUT" },
 	{ "red.add.f32 [%rd1], %f1;", "p:rwa atomics named p=INOUT" },
 	{ "ld.volatile.global.u32 %r3, [%rd1];", "p:r ordered named p=IN" },
+	{ "ld.global.cv.u32 %r3, [%rd1];", "p:r ordered named p=IN" },
 	{ "ld.acquire.gpu.u32 %r3, [%rd1]; membar.cta; fence.acq_rel.cta;", "p:r ordered named p=IN" },
 	{ "st.relaxed.sys.global.u32 [%rd1], %r3; membar.gl;", "p:w ordered fence named p=INOUT" },
 	{ "fence.sc.gpu;", "fence named" },

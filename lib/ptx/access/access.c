@@ -127,7 +127,7 @@ static void note_escape(const struct finder *finder, struct adsm_ptx_value *valu
 /* Is an order of accesses asked for? */
 static bool is_ordered(const struct adsm_ptx_instruction *instruction)
 {
-	static const char *const words[] = { "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio" };
+	static const char *const words[] = { "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cv" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		/* Atomic operations are relaxed if they say nothing. */

@@ -13,12 +13,12 @@ static _Noreturn void refuse(struct adsm_ptx_writer *writer, const struct adsm_p
 	adsm_ptx_refuse(writer, "%s %s", name, reason);
 }
 
-/* The order of an access, as C's builtins have it; NULL: it is an ordinary one. */
+/* The order of an access, as C's builtins have it; NULL: it is an ordinary one. ld.cv loads again each time. */
 static const char *order_of(const struct adsm_ptx_instruction *instruction)
 {
 	return adsm_ptx_has(instruction, "acquire") ? "__ATOMIC_ACQUIRE" :
 	       adsm_ptx_has(instruction, "release") ? "__ATOMIC_RELEASE" :
-	       adsm_ptx_one_of(instruction, "volatile|relaxed") ? "__ATOMIC_RELAXED" : NULL;
+	       adsm_ptx_one_of(instruction, "volatile|relaxed|cv") ? "__ATOMIC_RELAXED" : NULL;
 }
 
 /* The number of elements that are loaded or stored. */

@@ -269,7 +269,8 @@ static bool reads_shared_memory(const struct adsm_ptx_instruction *instruction)
 	if (adsm_ptx_is(instruction, "atom"))
 		return true;
 	return adsm_ptx_is(instruction, "ld") && (adsm_ptx_has(instruction, "volatile") ||
-		adsm_ptx_has(instruction, "relaxed") || adsm_ptx_has(instruction, "acquire"));
+		adsm_ptx_has(instruction, "relaxed") || adsm_ptx_has(instruction, "acquire") ||
+		adsm_ptx_has(instruction, "cv"));
 }
 
 struct chase {
