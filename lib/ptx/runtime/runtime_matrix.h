@@ -45,7 +45,7 @@ PTX_RARE void ptx_multiply(uint32_t *words, int kind, uint32_t k, int half_resul
 
 			for (uint32_t j = 0; j < k; j++)
 				sum += (double)a[row][j] * b[j][column];
-			result[i] = half_results ? ptx_f16_rn((float)sum) : ptx_b32((float)sum);
+			result[i] = half_results ? ptx_f16_rn(ptx_odd(sum)) : ptx_b32((float)sum);
 		}
 		for (uint32_t i = 0; i < 4; i++)
 			own[i] = half_results ? result[2 * i & 3] | result[(2 * i + 1) & 3] << 16 : result[i];

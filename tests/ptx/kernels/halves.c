@@ -194,6 +194,11 @@ static void relations(const struct cuda_case *c, void *const *args, unsigned lau
 	}
 }
 
+static void product(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	*(uint32_t *)args[0] = (uint32_t)bits_of(half, 1 + 0x1p-11 + 0x1p-35, NEAREST);
+}
+
 const struct cuda_case halves_cases[] = {
 	/* Near the halves of the least and the last digits, and of both types' limits. */
 	{ .kernel = "half_doubles", { 1 }, { 40 }, 0,
@@ -201,6 +206,7 @@ const struct cuda_case halves_cases[] = {
 				    0x1.0000000001p-25, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8, 1 + 0x1p-11 + 0x1p-40,
 				    1 + 0x3p-11 - 0x1p-40, 2049.0000001, 65519.99999999, 65520, 0x1010001, 0x40400001,
 				    0x1.fefffffffffffp127, 1e300 }), BUFFER(I16, 320, ZERO) }, doubles },
+	{ .kernel = "half_product", { 1 }, { 32 }, 0, { BUFFER(I32, 32, ZERO) }, product },
 	{ .kernel = "half_relations", { 1 }, { 256 }, 0, { BUFFER(I32, 512, ZERO) }, relations },
 	{ .kernel = "half_arithmetic", { 25 }, { 64 }, 0, { BUFFER(I16, 1602, RANDOM), BUFFER(I16, 1600, ZERO) },
 	  half_arithmetic },

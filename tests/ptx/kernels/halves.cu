@@ -136,3 +136,14 @@ extern "C" __global__ void half_relations(int *out)
 	out[2 * i + 1] = relations<__nv_bfloat16, __nv_bfloat162>(__ushort_as_bfloat16(a), __ushort_as_bfloat16(b),
 								  __ushort_as_bfloat16(c), __ushort_as_bfloat16(d));
 }
+
+/* 1 + 2^-11 + 2^-35, of two products: f32 would round it to the middle between two f16. */
+extern "C" __global__ void half_product(unsigned *out)
+{
+	const unsigned a = threadIdx.x ? 0 : 0x10001000, b = threadIdx.x ? 0 : 0x00013c00, c = threadIdx.x ? 0 : 0x3c00;
+	unsigned d, rest;
+
+	asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %5}, {%3}, {%4, %5};"
+		     : "=r"(d), "=r"(rest) : "r"(a), "r"(b), "r"(c), "r"(0));
+	out[threadIdx.x] = d + rest;
+}
