@@ -150,10 +150,16 @@ static void place_dynamic(struct translation *translation)
 	}
 }
 
+/*
+ * Also the variables of grid.sync(): on a GPU all launches of a module count in them. So calls that use them must not
+ * run at the same time.
+ */
 static void name(struct translation *translation, const struct adsm_ptx_operand *operand)
 {
 	const struct adsm_ptx_variable *variable = operand->variable;
 
+	if (operand->kind == ADSM_PTX_OP_FUNCTION && !strcmp(operand->function->name, ADSM_PTX_GRID_SYNC))
+		each_operand_of(operand->function, name, translation);
 	if (operand->kind == ADSM_PTX_OP_VARIABLE && variable->index < translation->module->n_variables &&
 	    translation->module->variables[variable->index] == variable)
 		translation->named[variable->index] = true;

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """adsmcc with CUDA C and PTX: what it refuses and how it says so, and that no file of CUDA's toolkit is opened.
 
-adsmcc.py ADSMCC"""
+adsmcc.py ADSMCC ADSM-INFO"""
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-adsmcc = os.path.abspath(sys.argv[1])
+adsmcc, adsm_info = (os.path.abspath(path) for path in sys.argv[1:])
 problems = []
 KERNEL = '#include "part.h"\n__global__ void scale(float *p, float f) { p[threadIdx.x] *= PART(f); }\n'
 
@@ -60,6 +61,16 @@ def check_toolkit(here):
     problems.extend(f"opened: {line.strip()}" for line in opened)
 
 
+def check_grid_sync():
+    """Calls with grid.sync() name its two variables, so that they do not run at the same time."""
+    write("grid.cu", "#include <cooperative_groups.h>\n"
+          "__global__ void meet(int *p) { *p = 1; cooperative_groups::this_grid().sync(); }\n")
+    check("grid.sync()", run("grid.cu", "-o", "grid.adsm"), 0)
+    done = subprocess.run([adsm_info, "grid.adsm"], encoding="utf-8", stdout=subprocess.PIPE, check=False)
+    if not re.search(r"variables it uses +2\n", done.stdout):
+        problems.append(f"grid.sync(): {done.stdout}")
+
+
 def main():
     write("part.h", "#define PART(x) ((x) + ADDED)\n")
     write("scale.cu", KERNEL)
@@ -86,6 +97,7 @@ def main():
     check("--scratchpad", run("--scratchpad", "scale.cu"), 1, "not for CUDA C")
     write("dialect.c", '#include "adsm_kernel.h"\n')
     check("-std of the dialect", run("-std=c++17", "dialect.c"), 1, "CUDA C")
+    check_grid_sync()
     check_toolkit(make_toolkit())
     # The one that is installed, if there is one.
     if os.path.exists("/usr/local/cuda/include/cuda_runtime.h"):
