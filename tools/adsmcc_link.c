@@ -431,9 +431,9 @@ static void narrow(struct object *object, const struct partition_options *option
 }
 
 /* Read the object, and find what an image of it needs. */
-static struct link open_link(const struct text *object, const struct partition_options *options)
+static struct link open_link(const struct text *object, const struct partition_options *options, bool in_module)
 {
-	struct link link = { .object = read_object(object) };
+	struct link link = { .object = read_object(object), .in_module = in_module };
 
 	if (link.object.machine != ADSM_IMAGE_MACHINE_X86_64 && link.object.machine != ADSM_IMAGE_MACHINE_AARCH64)
 		die("images support x86-64 and aarch64, not machine %u of ELF", link.object.machine);
@@ -449,7 +449,7 @@ static struct link open_link(const struct text *object, const struct partition_o
 size_t list_large(const struct text *object, const struct partition_options *options, double share,
 		  struct text *sizes)
 {
-	const struct link link = open_link(object, options);
+	const struct link link = open_link(object, options, true);
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < link.object.n_sections; i++) {
@@ -466,7 +466,7 @@ size_t list_large(const struct text *object, const struct partition_options *opt
 
 void link_image(const struct text *object, const struct partition_options *options, struct text *ret_image)
 {
-	struct link link = open_link(object, options);
+	struct link link = open_link(object, options, options->roots);
 	struct image image = { .link = &link };
 
 	if (n_errors)

@@ -80,6 +80,7 @@ struct link {
 	bool *reached;			/* by section: an exported function needs it */
 	uint32_t *partition;		/* by section: the partition of its code, if it is reached */
 	uint32_t n_partitions;
+	bool in_module;			/* the code is of a module, and not of an image */
 };
 
 /* Set reached. Report an error for everything that cannot be in an image. */

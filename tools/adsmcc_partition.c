@@ -259,7 +259,9 @@ static void assign_automatically(struct link *link, const struct partition_optio
 	for (uint32_t i = 0; i < clusters.n; i++) {
 		if (!clusters.size[i])
 			continue;
-		link->n_partitions++;
+		if (++link->n_partitions > ADSM_IMAGE_MAX_PARTITIONS)
+			die("there are more than %u partitions: the numbers of ADSM_PARTITION() and what adsmcc adds to "
+			    "them", ADSM_IMAGE_MAX_PARTITIONS);
 		for (uint32_t j = 0; j < clusters.n; j++)
 			if (clusters.of[j] == i && partition_is_free(link, j))
 				link->partition[j] = link->n_partitions;

@@ -48,7 +48,7 @@ static void check_constants(const struct link *link, uint32_t section)
 			*to ? to : "another constant");
 		n_errors++;
 	} else if (constants->writable || !constants->bytes) {
-		refuse_variable(name);
+		refuse_variable(name, link->in_module);
 	}
 }
 

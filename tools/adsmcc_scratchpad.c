@@ -115,6 +115,7 @@ int add_scratchpad(struct text *source, const struct text *text, const struct to
 	struct text code_bytes, calls_bytes, needs = { 0 };
 	int status;
 
+	tokenize(text->bytes);		/* for error messages */
 	status = automatic ? compile_shared(text, tools, false, plain) :
 		compile_text(text, argv, tools->store_header, plain);
 	if (!status)

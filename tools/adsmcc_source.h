@@ -65,8 +65,9 @@ struct list find_variables(const struct text *module, const struct text *source)
 bool make_constant(struct text *out, const struct text *source, const char *name);
 /* Warn of each variable, with its line in the source. The source is the last text that was split into tokens. */
 void warn_variables(const struct list *variables);
-/* Report that an image cannot have a variable, with its line if that is known. @symbol: its name in the object file. */
-void refuse_variable(const char *symbol);
+/* Report that code in partitions cannot have a variable, with its line if that is known. @symbol: its name in the
+ * object file. @in_module: the code is of a module, and not of an image. */
+void refuse_variable(const char *symbol, bool in_module);
 
 /* ---- processors (adsmcc_processor.c) */
 

@@ -183,14 +183,17 @@ void warn_variables(const struct list *variables)
 	}
 }
 
-void refuse_variable(const char *symbol)
+void refuse_variable(const char *symbol, bool in_module)
 {
 	const char *name = written_name(symbol);
 	const long i = find_declaration(name);
 
 	if (i < 0)
 		die("'%s' is a static variable: loaded code can only have constants", symbol);
+	/* In other modules the variable would be in device memory. */
 	error_at(tokens[i].file, tokens[i].file_size, tokens[i].line,
-		 "'%s' is a static variable: loaded code can only have constants; pass the variable's address as an "
-		 "argument, or make a module (--scratchpad), where the variable is in device memory", name);
+		 "'%s' is a static variable: loaded code can only have constants; %s", name, in_module ?
+		 "in a module with tasks, code in partitions cannot use such a variable: keep the data in an object" :
+		 "pass the variable's address as an argument, or make a module (--scratchpad), where the variable is "
+		 "in device memory");
 }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Functions that are larger than a partition: large.py PROGRAM ADSMCC SOURCE. adsmcc divides them, and results stay the
 same; it says what it cannot divide, with the lines. The account of a local store, with libm. malloc() in a local
-store. Variables and tables that
-code in partitions shares with code in one piece."""
+store. Variables and tables that code in partitions shares with code in one piece."""
 import hashlib
 import json
 import os
