@@ -110,7 +110,7 @@ static void read_frames(const char *image)
 
 static void read_data(const char *image)
 {
-	static const char *const names[] = { ".data", ".bss", ".rodata", ".data.rel.ro" };
+	static const char *const names[] = { ".data", ".bss", ".rodata", ".data.rel.ro", ".tdata", ".tbss" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const Elf64_Shdr *header = find_section(image, names[i]);

@@ -319,6 +319,10 @@ static void do_bytes(LLVMValueRef at, bool is_fill)
 		refuse(at, "a store to a constant");
 		return;
 	}
+	if (LLVMConstIntGetZExtValue(LLVMGetOperand(at, 3))) {
+		refuse(at, "a volatile access to a structure or an array: scratchpad supports 1, 2, 4 and 8 bytes");
+		return;
+	}
 	if (is_fill)
 		call("fill", (LLVMValueRef[]){ address_of(to), LLVMBuildZExt(builder, from, word, ""), size }, 3);
 	else if (!is_far(to))
@@ -409,6 +413,14 @@ static void transform(LLVMValueRef at)
 	case LLVMAtomicCmpXchg:
 		if (is_far(LLVMGetOperand(at, 0)))
 			do_exchange(at);
+		break;
+	case LLVMAlloca:
+		/* The account of a local store does not know its size. */
+		if (!LLVMIsConstant(LLVMGetOperand(at, 0)) ||
+		    LLVMGetInstructionParent(at) != LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(
+			    LLVMGetInstructionParent(at))))
+			refuse(at, "an array of variable size, or alloca(): scratchpad supports arrays whose size is a "
+			       "constant");
 		break;
 	case LLVMFence:
 		call("fence", NULL, 0);

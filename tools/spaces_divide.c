@@ -100,6 +100,13 @@ static bool is_recursive(LLVMValueRef *functions, size_t n, size_t i)
 	return all.seen[i];
 }
 
+/* Such a function cannot be inlined. */
+static bool is_not_optimised(LLVMValueRef function)
+{
+	return LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+					   LLVMGetEnumAttributeKindForName("optnone", strlen("optnone")));
+}
+
 static double cost_of(const struct flow *flow)
 {
 	double cost = 0;
@@ -130,7 +137,8 @@ void divide_inline_small(LLVMModuleRef module)
 		const char *section = LLVMGetSection(functions[i]);
 		const bool local = LLVMGetLinkage(functions[i]) == LLVMInternalLinkage && (!section || !*section);
 
-		if (local && cost_of(&flow) <= SMALL && !is_recursive(functions, n, i))
+		if (local && !is_not_optimised(functions[i]) &&
+		    cost_of(&flow) <= SMALL && !is_recursive(functions, n, i))
 			exchange_attribute(functions[i], "noinline", "alwaysinline");
 	}
 }

@@ -144,6 +144,10 @@ WRONG = {
     "escapes": ("static int n; int *volatile p = &n; *p = 1; *a = (float)n;", r"the address of 'wrong\.n' is used: .* "
                 "declare pointers to it ADSM_SPACE_GLOBAL"),
     "outside": ("*a = other(b);", r"other\(\) is not a function of this module"),
+    "variable_size": ("float x[(int)*b]; for (int i = 0; i < (int)*b; i++) x[i] = a[i]; *a = x[(int)b[1]];",
+                      "an array of variable size"),
+    "volatile_copy": ("struct s { int n[5]; } x = { { (int)*b } }; *(volatile ADSM_SPACE_GLOBAL struct s *)a = x;",
+                      "a volatile access to a structure or an array"),
     "assembly": ('__asm__ volatile("" : : "r"(b));', "assembly with a pointer to device memory"),
 }
 
@@ -187,8 +191,21 @@ def compiled():
         assert done.returncode and not os.path.exists(module), done
         says(done.stderr, r"adsmcc: the address of 'wrong\.n' is in the initial value of 'wrong\.p': .* declare "
              "pointers to it ADSM_SPACE_GLOBAL")
+        done = compile_it("static int n; n += (int)*a; *a = (float)n;\n}\n}\nADSM_TASK(t, ADSM_INOUT(int, x)) {\n{\n"
+                          "*x = 1;", "--partition", "auto", *os.environ["TEST_ADSMCC"].split())
+        assert done.returncode and not os.path.exists(module), done
+        says(done.stderr, r"wrong\.c:6: error: 'n' is a static variable: .* in a module with tasks")
         done = compile_it(BUILT_IN, *os.environ["TEST_ADSMCC"].split())
         assert done.returncode == 0 and not done.stderr, done
+        done = compile_it("static _Thread_local float own[1000]; own[(int)*b]++; *a = own[(int)b[1]];",
+                          *os.environ["TEST_ADSMCC"].split())
+        assert done.returncode == 0, done
+        says(execute(INFO, module).stdout, r"in a local store: .* 4\d\d\d of data")
+        # Functions that are not optimised cannot be inlined.
+        done = compile_it("*a = *b;\n}\n}\nADSM_FUNCTION int f(int x) { return x; }\n"
+                          "ADSM_KERNEL(k, ADSM_OUT(int, out)) {\nADSM_THREADS {\n*out = f(3);", "-O0", "--partition", "auto:64K",
+                          *os.environ["TEST_ADSMCC"].split())
+        assert done.returncode == 0, done
         done = compile_it("*a = *b;", "--clang", "no-such-clang")
         assert done.returncode and "cannot run the clang 'no-such-clang'" in done.stderr, done
         done = compile_it("*a = *b;", *os.environ["TEST_ADSMCC"].split())
