@@ -260,8 +260,8 @@ static void assign_automatically(struct link *link, const struct partition_optio
 		if (!clusters.size[i])
 			continue;
 		if (++link->n_partitions > ADSM_IMAGE_MAX_PARTITIONS)
-			die("there are more than %u partitions: the numbers of ADSM_PARTITION() and what adsmcc adds to "
-			    "them", ADSM_IMAGE_MAX_PARTITIONS);
+			die("there are more than %u partitions: the numbers of ADSM_PARTITION() and those that adsmcc "
+			    "adds", ADSM_IMAGE_MAX_PARTITIONS);
 		for (uint32_t j = 0; j < clusters.n; j++)
 			if (clusters.of[j] == i && partition_is_free(link, j))
 				link->partition[j] = link->n_partitions;

@@ -50,7 +50,8 @@ def refusals(folder):
     refused(folder, EXPORT + "ADSM_PARTITION(16384) int f(void) { return 1; }\n", "ADSM_PARTITION(16384)")
     refused(folder, EXPORT + "ADSM_PARTITION(one) int f(void) { return 1; }\n", "ADSM_PARTITION(one)")
     refused(folder, EXPORT + "ADSM_PARTITION(16383) int f(void) { return 1; }\n" +
-            EXPORT + "int g(void) { return 2; }\n", "there are more than 16383 partitions", options=("--image", "--partition", "each"))
+            EXPORT + "int g(void) { return 2; }\n", "there are more than 16383 partitions",
+            options=("--image", "--partition", "each"))
     refused(folder, EXPORT + "ADSM_PARTITION(2) int f(void) { __asm__ volatile(\".skip 262144\"); return 1; }\n",
             "partition 2 has 2621", "at most 262144")
     refused(folder, EXPORT + "int f(void) { __asm__ volatile(\".skip 5000\"); return 1; }\n",

@@ -203,8 +203,8 @@ def compiled():
         says(execute(INFO, module).stdout, r"in a local store: .* 4\d\d\d of data")
         # Functions that are not optimised cannot be inlined.
         done = compile_it("*a = *b;\n}\n}\nADSM_FUNCTION int f(int x) { return x; }\n"
-                          "ADSM_KERNEL(k, ADSM_OUT(int, out)) {\nADSM_THREADS {\n*out = f(3);", "-O0", "--partition", "auto:64K",
-                          *os.environ["TEST_ADSMCC"].split())
+                          "ADSM_KERNEL(k, ADSM_OUT(int, out)) {\nADSM_THREADS {\n*out = f(3);", "-O0", "--partition",
+                          "auto:64K", *os.environ["TEST_ADSMCC"].split())
         assert done.returncode == 0, done
         done = compile_it("*a = *b;", "--clang", "no-such-clang")
         assert done.returncode and "cannot run the clang 'no-such-clang'" in done.stderr, done
