@@ -12,17 +12,27 @@ enum cudaSurfaceBoundaryMode {
 	cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap
 };
 
+/* The mode is a part of the instruction. */
+#define ADSM_CUDA_SURFACE_MODE(instruction, rest, ...) \
+	if (mode == cudaBoundaryModeZero) \
+		__asm__ __volatile__(instruction ".zero" rest __VA_ARGS__); \
+	else if (mode == cudaBoundaryModeClamp) \
+		__asm__ __volatile__(instruction ".clamp" rest __VA_ARGS__); \
+	else \
+		__asm__ __volatile__(instruction ".trap" rest __VA_ARGS__)
 /* Pieces of one, two and four bytes. */
 #define ADSM_CUDA_SURFACE_PIECE(name, shape, type, letter, bits, place, ...) \
-	static __device__ __inline__ void store_##name(cudaSurfaceObject_t surface, type v, int x, int y, int z) \
+	static __device__ __inline__ void store_##name(cudaSurfaceObject_t surface, type v, int x, int y, int z, \
+						       cudaSurfaceBoundaryMode mode) \
 	{ \
-		__asm__ __volatile__("sust.b." shape "." bits ".trap [%0, " place "], {%1};" \
-				     : : "l"(surface), letter(v), __VA_ARGS__ : "memory"); \
+		ADSM_CUDA_SURFACE_MODE("sust.b." shape "." bits, " [%0, " place "], {%1};", \
+				       : : "l"(surface), letter(v), __VA_ARGS__ : "memory"); \
 	} \
-	static __device__ __inline__ void load_##name(cudaSurfaceObject_t surface, type &v, int x, int y, int z) \
+	static __device__ __inline__ void load_##name(cudaSurfaceObject_t surface, type &v, int x, int y, int z, \
+						      cudaSurfaceBoundaryMode mode) \
 	{ \
-		__asm__ __volatile__("suld.b." shape "." bits ".trap {%0}, [%1, " place "];" \
-				     : "=" letter(v) : "l"(surface), __VA_ARGS__ : "memory"); \
+		ADSM_CUDA_SURFACE_MODE("suld.b." shape "." bits, " {%0}, [%1, " place "];", \
+				       : "=" letter(v) : "l"(surface), __VA_ARGS__ : "memory"); \
 	}
 #define ADSM_CUDA_SURFACE(name, parameters, arguments, shape, place, ...) \
 	namespace adsm_cuda { \
@@ -33,43 +43,45 @@ enum cudaSurfaceBoundaryMode {
 	template <typename T> \
 	static __device__ __inline__ void surf##name##write(T value, cudaSurfaceObject_t surface, \
 							    ADSM_CUDA_LIST parameters, \
-							    cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) \
+							    cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) \
 	{ \
 		if (sizeof(T) == 1) \
-			adsm_cuda::store_##name##_1(surface, *(unsigned char *)&value, ADSM_CUDA_LIST arguments); \
+			adsm_cuda::store_##name##_1(surface, *(unsigned char *)&value, ADSM_CUDA_LIST arguments, \
+						    mode); \
 		else if (sizeof(T) == 2) \
-			adsm_cuda::store_##name##_2(surface, *(unsigned short *)&value, ADSM_CUDA_LIST arguments); \
+			adsm_cuda::store_##name##_2(surface, *(unsigned short *)&value, ADSM_CUDA_LIST arguments, \
+						    mode); \
 		else \
 			for (unsigned int i = 0; i < sizeof(T) / 4; i++, x += 4) \
 				adsm_cuda::store_##name##_4(surface, ((unsigned int *)&value)[i], \
-							    ADSM_CUDA_LIST arguments); \
+							    ADSM_CUDA_LIST arguments, mode); \
 	} \
 	template <typename T> \
 	static __device__ __inline__ void surf##name##read(T *ret_value, cudaSurfaceObject_t surface, \
 							   ADSM_CUDA_LIST parameters, \
-							   cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) \
+							   cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) \
 	{ \
 		unsigned short piece; \
 		\
 		if (sizeof(T) == 1) { \
-			adsm_cuda::load_##name##_1(surface, piece, ADSM_CUDA_LIST arguments); \
+			adsm_cuda::load_##name##_1(surface, piece, ADSM_CUDA_LIST arguments, mode); \
 			*(unsigned char *)ret_value = (unsigned char)piece; \
 		} else if (sizeof(T) == 2) { \
-			adsm_cuda::load_##name##_2(surface, piece, ADSM_CUDA_LIST arguments); \
+			adsm_cuda::load_##name##_2(surface, piece, ADSM_CUDA_LIST arguments, mode); \
 			*(unsigned short *)ret_value = piece; \
 		} else { \
 			for (unsigned int i = 0; i < sizeof(T) / 4; i++, x += 4) \
 				adsm_cuda::load_##name##_4(surface, ((unsigned int *)ret_value)[i], \
-							   ADSM_CUDA_LIST arguments); \
+							   ADSM_CUDA_LIST arguments, mode); \
 		} \
 	} \
 	template <typename T> \
 	static __device__ __inline__ T surf##name##read(cudaSurfaceObject_t surface, ADSM_CUDA_LIST parameters, \
-							cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) \
+							cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) \
 	{ \
 		T value; \
 		\
-		surf##name##read(&value, surface, ADSM_CUDA_LIST_##name); \
+		surf##name##read(&value, surface, ADSM_CUDA_LIST_##name, mode); \
 		return value; \
 	}
 #define ADSM_CUDA_LIST(...) __VA_ARGS__
@@ -89,5 +101,6 @@ ADSM_CUDA_SURFACE(2DLayered, (int x, int y, int z), (x, y, z), "a2d", "{%4, %2, 
 #undef ADSM_CUDA_LIST_2DLayered
 #undef ADSM_CUDA_SURFACE
 #undef ADSM_CUDA_SURFACE_PIECE
+#undef ADSM_CUDA_SURFACE_MODE
 
 #endif

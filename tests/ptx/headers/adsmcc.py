@@ -61,6 +61,15 @@ def check_toolkit(here):
     problems.extend(f"opened: {line.strip()}" for line in opened)
 
 
+def check_surfaces():
+    """The mode of a surface's access is a part of the instruction."""
+    write("surface.cu", "#include <cuda_runtime.h>\n__global__ void move(cudaSurfaceObject_t s, int *p) {\n"
+          "surf2Dwrite(*p, s, 0, 0, cudaBoundaryModeZero); surf1Dread(p, s, 0, cudaBoundaryModeClamp);\n"
+          "*p += surf3Dread<int>(s, 0, 0, 0); }\n")
+    check("surfaces", run("--emit-ptx", "surface.cu"), 0, "sust.b.2d.b32.zero", "suld.b.1d.b32.clamp",
+          "suld.b.3d.b32.trap")
+
+
 def check_grid_sync():
     """Calls with grid.sync() name its two variables, so that they do not run at the same time."""
     write("grid.cu", "#include <cooperative_groups.h>\n"
@@ -97,6 +106,7 @@ def main():
     check("--scratchpad", run("--scratchpad", "scale.cu"), 1, "not for CUDA C")
     write("dialect.c", '#include "adsm_kernel.h"\n')
     check("-std of the dialect", run("-std=c++17", "dialect.c"), 1, "CUDA C")
+    check_surfaces()
     check_grid_sync()
     check_toolkit(make_toolkit())
     # The one that is installed, if there is one.
