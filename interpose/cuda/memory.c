@@ -38,6 +38,12 @@ struct source {
 	CUstream stream;
 };
 
+static bool is_open(const struct source *source, const struct adsm_cuda_allocation *allocation)
+{
+	return adsm_cuda_context_is_open(allocation->context) ||
+		(source->ordered && adsm_cuda_pool_is_open(allocation->pool, allocation->device));
+}
+
 /* Make an object of the allocation. If the result is negative, the memory stays ordinary device memory. */
 static int adopt(const struct source *source, const struct adsm_cuda_allocation *allocation)
 {
@@ -47,8 +53,7 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 	int result = CUDA_SUCCESS;
 	int error;
 
-	if (adsm_cuda_context_is_open(allocation->context) ||
-	    (source->ordered && adsm_cuda_pool_is_open(allocation->pool, allocation->device)))
+	if (is_open(source, allocation))
 		return adsm_fail(-ENOTSUP, "other devices' kernels may access it");
 	error = adsm_driver_home("cuda", allocation->context, (void *)(intptr_t)allocation->device,
 				 &home);
@@ -66,6 +71,9 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 	if (source->ordered)
 		error = adsm_driver_call(home, &use, 1, adsm_cuda_stream(source->stream, source->per_thread), NULL,
 					 NULL, &result);
+	/* Another thread may have opened it meanwhile, and have found no object yet. */
+	if (!error && is_open(source, allocation))
+		error = adsm_fail(-ENOTSUP, "other devices' kernels may access it");
 	if (error)
 		goto forget;
 	return 0;
@@ -98,6 +106,9 @@ static bool allocate_kept(CUcontext context, CUdeviceptr *ret_p, size_t size)
 	    adsm_driver_reuse(home, size, &p))
 		return false;
 	adsm_cuda_allocation_hand_out(p, size);
+	/* As in adopt(): then it is only device memory. */
+	if (adsm_cuda_context_is_open(context))
+		adsm_driver_forget((void *)(uintptr_t)p, true, NULL);
 	*ret_p = p;
 	return true;
 }

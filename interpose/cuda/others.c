@@ -20,7 +20,7 @@ ADSM_CU_CALLED(cuDeviceGetMemPool, (CUmemoryPool *pool, CUdevice device));
 
 static _Atomic(CUcontext) open_contexts[CONTEXTS_MAX];
 
-/* Is the context open to others? @add: make it open, and return false only if there are too many. */
+/* Is the context open to others? @add: make it open. If there are too many, every context counts as open. */
 static bool context_open(CUcontext context, bool add)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
@@ -31,7 +31,7 @@ static bool context_open(CUcontext context, bool add)
 		if (other == context)
 			return true;
 	}
-	return false;
+	return true;
 }
 
 bool adsm_cuda_context_is_open(CUcontext context)
@@ -174,8 +174,9 @@ ADSM_CU_WRAPPER(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))
 	struct adsm_cuda_allocation allocation;
 	CUresult result = real_cu(cuCtxEnablePeerAccess)(peer, flags);
 
-	if (result != CUDA_SUCCESS || !context_open(peer, true))
+	if (result != CUDA_SUCCESS)
 		return result;
+	context_open(peer, true);
 	for (CUdeviceptr p = 0; adsm_cuda_allocation_next(p, &allocation); p = allocation.given)
 		if (allocation.context == peer && !allocation.freed && surrender(&allocation, PEER) != CUDA_SUCCESS)
 			adsm_warn("memory at %p stays shared memory, which other devices' kernels must not use",

@@ -260,14 +260,18 @@ static void pool_access(void)
 	check_said("cuMemPoolSetAccess");
 }
 
-static void peers(void)
+/* @n: contexts that are opened before. The double takes any value for one. */
+static void open_to_peers(size_t n)
 {
+	static char some[64];
 	CUdeviceptr p = take(SIZE), q = take(SIZE);
 	CUcontext other;
 
 	write_all(POINTER(p), SIZE);
 	write_all(POINTER(q), SIZE);
 	OK(cuCtxCreate_v2(&other, 0, 0));
+	for (size_t i = 0; i < n; i++)
+		OK(cuCtxEnablePeerAccess((CUcontext)&some[i], 0));
 	OK(cuCtxEnablePeerAccess(context, 0));
 	OK(cuCtxSetCurrent(context));
 	check_ended(p);
@@ -275,6 +279,17 @@ static void peers(void)
 	OK(cuMemFree_v2(p));
 	CHECKF(!is_shared(take(SIZE)), "others may use it");
 	check_said("cuCtxEnablePeerAccess");
+}
+
+static void peers(void)
+{
+	open_to_peers(0);
+}
+
+/* More than the library keeps. */
+static void many_peers(void)
+{
+	open_to_peers(64);
 }
 
 static void ipc(void)
@@ -296,7 +311,8 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } modes[] = {
 		{ "expandable", expandable }, { "managed", managed }, { "managed-pool", managed_pool },
-		{ "pool-access", pool_access }, { "peers", peers }, { "ipc", ipc },
+		{ "pool-access", pool_access }, { "peers", peers },
+		{ "many-peers", many_peers }, { "ipc", ipc },
 	};
 	const struct sigaction action = { .sa_handler = on_signal };
 	CUmodule module;
