@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fill.c - the program's fills, and its writes of single words in the order of a stream. */
+/* fill.c - the program's fills, and its writes of and waits for single words in the order of a stream. */
 #include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "home.h"
 #include "stream.h"
 #include "sync.h"
@@ -117,12 +121,13 @@ static int enqueue_fill(void *arg)
 	return result;
 }
 
-/* ---- single words written in the order of a stream */
+/* ---- single words that a stream writes or waits for */
 
 struct word {
 	CUresult (*word)(CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags);
 	CUresult (*two)(CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags);	/* instead */
 	CUstream given;			/* the program's argument, for the driver */
+	unsigned access;
 	CUdeviceptr dst;
 	uint64_t value;
 	unsigned flags;
@@ -136,39 +141,58 @@ static int enqueue_word(void *arg)
 		w->word(w->given, w->dst, (uint32_t)w->value, w->flags);
 }
 
-static CUresult write_word(struct word *word, bool per_thread)
+/*
+ * The device gets what the CPU has written to the words that a stream is about to wait for. The wait itself is no
+ * command of the library's: the copy that ends it may come later, and would wait for it.
+ */
+static CUresult send_words(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, CUstream stream)
 {
-	struct adsm_driver_use use = { (void *)(uintptr_t)word->dst, ADSM_ACCESS_INOUT };
+	return adsm_cuda_command(home, uses, n, stream, NULL, NULL);
+}
+
+static CUresult use_word(struct word *word, bool per_thread)
+{
+	struct adsm_driver_use use = { (void *)(uintptr_t)word->dst, word->access };
 	CUstream stream = adsm_cuda_stream(word->given, per_thread);
 	struct adsm_driver_place place;
+	CUresult result;
 
 	if (!adsm_driver_active() || !adsm_driver_find(use.p, &place) || adsm_cuda_capturing(stream) ||
 	    place.home != adsm_cuda_current_home())
 		return adsm_cuda_passed(enqueue_word(word));
 	word->dst = adsm_driver_address(&place);
-	return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
+	if (word->access != ADSM_ACCESS_IN)
+		return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
+	result = send_words(place.home, &use, 1, stream);
+	return result != CUDA_SUCCESS ? result : adsm_cuda_passed(enqueue_word(word));
 }
 
-#define WORD(name, per_thread, type, which)									\
+#define WORD(name, per_thread, access_, type, which)								\
 	ADSM_CU_WRAPPER(name, (CUstream stream, CUdeviceptr dst, type value, unsigned flags))			\
 	{													\
-		struct word word = { .which = real_cu(name), .given = stream, .dst = dst, .value = value,	\
-				     .flags = flags };								\
+		struct word word = { .which = real_cu(name), .given = stream, .access = access_, .dst = dst,	\
+				     .value = value, .flags = flags };						\
 														\
-		return write_word(&word, per_thread);								\
+		return use_word(&word, per_thread);								\
 	}
-#define WORDS(name, type, which)	\
-	WORD(name, false, type, which)	\
-	WORD(name##_ptsz, true, type, which)
+#define WORDS(name, access, type, which)		\
+	WORD(name, false, access, type, which)		\
+	WORD(name##_ptsz, true, access, type, which)
 
-WORDS(cuStreamWriteValue32, uint32_t, word)
-WORDS(cuStreamWriteValue32_v2, uint32_t, word)
-WORDS(cuStreamWriteValue64, uint64_t, two)
-WORDS(cuStreamWriteValue64_v2, uint64_t, two)
+WORDS(cuStreamWriteValue32, ADSM_ACCESS_INOUT, uint32_t, word)
+WORDS(cuStreamWriteValue32_v2, ADSM_ACCESS_INOUT, uint32_t, word)
+WORDS(cuStreamWriteValue64, ADSM_ACCESS_INOUT, uint64_t, two)
+WORDS(cuStreamWriteValue64_v2, ADSM_ACCESS_INOUT, uint64_t, two)
+WORDS(cuStreamWaitValue32, ADSM_ACCESS_IN, uint32_t, word)
+WORDS(cuStreamWaitValue32_v2, ADSM_ACCESS_IN, uint32_t, word)
+WORDS(cuStreamWaitValue64, ADSM_ACCESS_IN, uint64_t, two)
+WORDS(cuStreamWaitValue64_v2, ADSM_ACCESS_IN, uint64_t, two)
 
-/* ---- batches of writes and waits in a stream: only objects that are written count as used */
+/* ---- batches of writes and waits in a stream */
 
+#define WAIT_VALUE_32 1
 #define WRITE_VALUE_32 2
+#define WAIT_VALUE_64 4
 #define WRITE_VALUE_64 5
 
 /* All operations with an address begin in this way. */
@@ -188,27 +212,62 @@ static int enqueue_operations(void *arg)
 	return o->driver(o->given, o->n, o->list, o->flags);
 }
 
+static bool is_of_word(const CUstreamBatchMemOpParams *operation, unsigned *ret_access)
+{
+	const int kind = operation->any.operation;
+
+	*ret_access = kind == WAIT_VALUE_32 || kind == WAIT_VALUE_64 ? ADSM_ACCESS_IN : ADSM_ACCESS_INOUT;
+	return *ret_access == ADSM_ACCESS_IN || kind == WRITE_VALUE_32 || kind == WRITE_VALUE_64;
+}
+
+/* Find the objects that the operations use in this way, and put the device's addresses in @list. Returns the number of
+ * uses. */
+static size_t find_uses(struct adsm_home *home, CUstreamBatchMemOpParams *list, unsigned n_list, unsigned wanted,
+			struct adsm_driver_use *uses)
+{
+	struct adsm_driver_place place;
+	unsigned access;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < n_list; i++) {
+		const void *p = (void *)(uintptr_t)list[i].any.address;
+
+		if (!is_of_word(&list[i], &access) || access != wanted || !adsm_driver_find(p, &place) ||
+		    place.home != home)
+			continue;
+		if (n < ADSM_DRIVER_USES)
+			uses[n] = (struct adsm_driver_use){ p, access };
+		n++;
+		list[i].any.address = adsm_driver_address(&place);
+	}
+	return n;
+}
+
 static CUresult run_operations(struct operations *operations, bool per_thread)
 {
 	CUstream stream = adsm_cuda_stream(operations->given, per_thread);
 	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
 	struct adsm_driver_use uses[ADSM_DRIVER_USES];
-	struct adsm_driver_place place;
-	size_t n = 0;
+	CUstreamBatchMemOpParams *own;
+	CUresult result = CUDA_SUCCESS;
+	size_t n;
 
-	for (unsigned i = 0; home && i < operations->n && n <= ADSM_DRIVER_USES; i++) {
-		const void *p = (void *)(uintptr_t)operations->list[i].any.address;
-		int operation = operations->list[i].any.operation;
-
-		if ((operation != WRITE_VALUE_32 && operation != WRITE_VALUE_64) || !adsm_driver_find(p, &place))
-			continue;
-		if (n < ADSM_DRIVER_USES)
-			uses[n] = (struct adsm_driver_use){ p, ADSM_ACCESS_INOUT };
-		n++;
-	}
-	if (!n || adsm_cuda_capturing(stream))
+	if (!home || !operations->n || adsm_cuda_capturing(stream))
 		return adsm_cuda_passed(enqueue_operations(operations));
-	return adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations, operations);
+	own = malloc(operations->n * sizeof(*own));
+	if (!own)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(own, operations->list, operations->n * sizeof(*own));
+	n = find_uses(home, own, operations->n, ADSM_ACCESS_IN, uses);
+	if (n)
+		result = send_words(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream);
+	n = find_uses(home, own, operations->n, ADSM_ACCESS_INOUT, uses);
+	operations->list = own;
+	if (result == CUDA_SUCCESS)
+		result = n ? adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations,
+					       operations) : adsm_cuda_passed(enqueue_operations(operations));
+	free(own);
+	return result;
 }
 
 #define OPERATIONS(name, per_thread)										\

@@ -290,6 +290,31 @@ static void do_born(void)
 	CHECK(*p == 2);
 }
 
+/* A wait of a stream gets what the CPU has written before, and what a copy writes later. */
+static void do_waits(void)
+{
+	const unsigned later = 8;
+	volatile unsigned *p = allocate(4);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+	/* As the driver has them; the comparison is CU_STREAM_WAIT_VALUE_EQ. */
+	struct { uint64_t operation, address, value, flags, rest[2]; } list[2] = {
+		{ 1, (uintptr_t)(p + 1), 6, 1, { 0 } }, { 4, (uintptr_t)(p + 2), 7, 1, { 0 } },
+	};
+
+	p[0] = 5;
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)p, 5, 1));
+	OK(cuStreamSynchronize(stream));
+	p[1] = 6;
+	p[2] = 7;
+	OK(cuStreamBatchMemOp_v2(stream, 2, list, 0));
+	OK(cuStreamSynchronize(stream));
+	CHECK(p[0] == 5 && p[1] == 6 && p[2] == 7);
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)(p + 3), later, 1));
+	OK(cuMemcpyHtoD_v2((uintptr_t)(p + 3), &later, sizeof(later)));
+	OK(cuStreamSynchronize(stream));
+	CHECK(p[3] == later);
+}
+
 static volatile unsigned *seen_by_function;
 
 static void look(void *arg)
@@ -372,7 +397,8 @@ static void do_each(void)
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "costs", do_costs }, { "costs-after-touch", do_costs_after_touch }, { "many", do_many },
 	{ "streams", do_streams }, { "destroyed", do_destroyed }, { "captured", do_captured }, { "born", do_born },
-	{ "function", do_function }, { "errors", do_errors }, { "threads", do_threads }, { "each", do_each },
+	{ "waits", do_waits }, { "function", do_function }, { "errors", do_errors }, { "threads", do_threads },
+	{ "each", do_each },
 };
 
 int main(int argc, char **argv)

@@ -135,6 +135,8 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuMemsetD16_v2, (CUdeviceptr p, unsigned short value, size_t n)) \
 	F(cuMemsetD2D32_v2, (CUdeviceptr p, size_t pitch, unsigned value, size_t n, size_t height)) \
 	F(cuMemsetD32Async, (CUdeviceptr p, unsigned value, size_t n, CUstream stream)) \
+	F(cuStreamWaitValue32_v2, (CUstream stream, CUdeviceptr p, uint32_t value, unsigned flags)) \
+	F(cuStreamBatchMemOp_v2, (CUstream stream, unsigned n, void *ops, unsigned flags)) \
 	F(cuMemsetD32_v2, (CUdeviceptr p, unsigned value, size_t n)) \
 	F(cuMemsetD8_v2, (CUdeviceptr p, unsigned char value, size_t n)) \
 	F(cuIpcCloseMemHandle, (CUdeviceptr p)) \

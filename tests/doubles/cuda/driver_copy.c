@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver_copy.c - copies and fills. An address of the device's is device memory, wherever it is given; the CPU's memory
- * is reached by a system call, since it may be anything: what cannot be read is an error that sticks.
+ * driver_copy.c - copies, fills, and waits of streams for words. An address of the device's is device memory, wherever
+ * it is given; the CPU's memory is reached by a system call, since it may be anything: what cannot be read is an error
+ * that sticks.
  */
 #include "driver_own.h"
 
@@ -399,3 +400,67 @@ static CUresult fill(struct context *ctx, CUstream stream, bool per_thread, stru
 FILL(8, unsigned char)
 FILL(16, unsigned short)
 FILL(32, unsigned)
+
+/* ---- values that streams wait for */
+
+/* As the driver's type: of all operations the double has waits until a word is a value. */
+struct memop { int operation; CUdeviceptr p; uint64_t value; unsigned flags; uint64_t rest[2]; };
+
+#define MEMOP_WAIT_32 1
+#define MEMOP_WAIT_64 4
+#define MEMOP_WAIT_EQUAL 1
+#define MEMOP_WAIT_NS 10000000000u
+
+static CUresult run_wait(struct op *op)
+{
+	const uint64_t until = driver_now_ns() + MEMOP_WAIT_NS;
+	struct memop memop;
+	CUresult error;
+
+	memcpy(&memop, op->data, sizeof(memop));
+	do {
+		uint64_t now = 0;
+
+		error = move_end(true, memop.p, (char *)&now, memop.operation == MEMOP_WAIT_32 ? 4 : 8, false);
+		if (error || now == memop.value)
+			return error;
+		usleep(1000);
+	} while (driver_now_ns() < until);
+	driver_say("a stream waits for a value that does not come");
+	return CUDA_ERROR_LAUNCH_TIMEOUT;
+}
+
+static CUresult submit_memops(struct context *ctx, CUstream stream, bool per_thread, const struct memop *memops,
+			      unsigned n)
+{
+	CUresult error = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if ((memops[i].operation != MEMOP_WAIT_32 && memops[i].operation != MEMOP_WAIT_64) ||
+		    memops[i].flags != MEMOP_WAIT_EQUAL || !memory_is_device(memops[i].p, 4))
+			return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	for (unsigned i = 0; i < n && !error; i++) {
+		struct op op = { .run = run_wait, .data_size = sizeof(*memops), .data = malloc(sizeof(*memops)) };
+
+		if (!op.data)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		memcpy(op.data, &memops[i], sizeof(*memops));
+		error = stream_submit(ctx, stream, per_thread, op, false);
+	}
+	return error;
+}
+
+#define MEMOP(name, value_type, operation) \
+	CU_TWO(name, _ptsz, (CUstream stream, CUdeviceptr p, value_type value, unsigned flags), \
+	       submit_memops(ctx, stream, per_thread, &(struct memop){ operation, p, value, flags, { 0 } }, 1)) \
+	CU_TWO(name##_v2, _ptsz, (CUstream stream, CUdeviceptr p, value_type value, unsigned flags), \
+	       submit_memops(ctx, stream, per_thread, &(struct memop){ operation, p, value, flags, { 0 } }, 1))
+MEMOP(cuStreamWaitValue32, uint32_t, MEMOP_WAIT_32)
+MEMOP(cuStreamWaitValue64, uint64_t, MEMOP_WAIT_64)
+MEMOP(cuStreamWriteValue32, uint32_t, 0)
+MEMOP(cuStreamWriteValue64, uint64_t, 0)
+CU_TWO(cuStreamBatchMemOp, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags),
+       submit_memops(ctx, stream, per_thread, ops, n))
+CU_TWO(cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags),
+       submit_memops(ctx, stream, per_thread, ops, n))

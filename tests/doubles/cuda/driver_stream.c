@@ -946,18 +946,3 @@ CU(cuThreadExchangeStreamCaptureMode, (int *mode))
 	ENTER(cuThreadExchangeStreamCaptureMode, INITIALISED);
 	return exchange_mode(mode);
 }
-
-/* ---- values that streams wait for */
-
-#define MEMOP(name, value_type) \
-	CU_TWO(name, _ptsz, (CUstream stream, CUdeviceptr p, value_type value, unsigned flags), \
-	       CUDA_ERROR_NOT_SUPPORTED) \
-	CU_TWO(name##_v2, _ptsz, (CUstream stream, CUdeviceptr p, value_type value, unsigned flags), \
-	       CUDA_ERROR_NOT_SUPPORTED)
-MEMOP(cuStreamWaitValue32, uint32_t)
-MEMOP(cuStreamWaitValue64, uint64_t)
-MEMOP(cuStreamWriteValue32, uint32_t)
-MEMOP(cuStreamWriteValue64, uint64_t)
-CU_TWO(cuStreamBatchMemOp, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags), CUDA_ERROR_NOT_SUPPORTED)
-CU_TWO(cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags),
-       CUDA_ERROR_NOT_SUPPORTED)
