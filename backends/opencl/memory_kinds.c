@@ -125,7 +125,7 @@ static const struct adsm_cl_memory_kind buffer_kind = {
 
 /* ---- for kinds that must list all memory that a kernel may reach by addresses in data */
 
-/* Drivers reject an empty list, and without a new one a kernel has its old one: this memory is then in it. */
+/* Drivers reject an empty list, and a kernel that gets no list keeps its old one. So each list has this memory. */
 static struct adsm_cl_memory *need_nothing(struct adsm_cl_device *device)
 {
 	struct adsm_cl_memory *memory = device->nothing ? device->nothing : calloc(1, sizeof(*memory));

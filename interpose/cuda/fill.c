@@ -142,8 +142,8 @@ static int enqueue_word(void *arg)
 }
 
 /*
- * The device gets what the CPU has written to the words that a stream is about to wait for. The wait itself is no
- * command of the library's: the copy that ends it may come later, and would wait for it.
+ * Send what the CPU has written to the words that a stream will wait for. The library does not record the wait itself
+ * as a command. Otherwise a later copy that writes the word would wait for the command, and the stream for the copy.
  */
 static CUresult send_words(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, CUstream stream)
 {

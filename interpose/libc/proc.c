@@ -284,8 +284,8 @@ SPAWN(pidfd_spawnp)
 #endif
 
 /*
- * ---- commands for the shell. system() is made anew: libc's waits with the mask that the child gets (EXPOSED), and the
- * kernel reads the program's environment.
+ * ---- commands for the shell. The library has its own system(). While libc's system() waits, the thread has the signal
+ * mask of the child, and SIGSEGV may be blocked in it. libc also passes the environment to the kernel uncopied.
  */
 
 static struct {

@@ -283,8 +283,8 @@ static bool times_in(const struct adsm_writes_group *group, const struct adsm_wr
 }
 
 /*
- * The least value of a group up to what is counted. A loop gets to a turn through all before it, so that what is asked
- * there must be true in those, too; in a group, turns are added.
+ * The least value of a group. A loop reaches a turn only through all turns before it. So if the group has the turns of
+ * a loop, the value begins at the first turn, not at the first turn that is counted.
  */
 static int64_t least_of(const struct adsm_writes_group *group)
 {

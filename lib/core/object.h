@@ -175,6 +175,13 @@ static inline bool adsm_object_is_at(const struct adsm_object *object, const str
 	return adsm_object_home(object) == home && !object->moving;
 }
 
+/* Is it still the same object, and is @home, whose lock the caller holds, still its home? */
+static inline bool adsm_object_is_same(const struct adsm_object *object, const struct adsm_home *home,
+				       uint64_t generation)
+{
+	return adsm_object_is_at(object, home) && object->live && !object->freeing && object->generation == generation;
+}
+
 /* The rest of adsm_object_lock(), with the lock of @home held: the object is not there, or not live. */
 struct adsm_object *adsm_object_lock_again(struct adsm_object *object, struct adsm_home *home, uintptr_t address);
 

@@ -1,45 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* choice.c - ADSM_DEVICE_ANY: the library chooses the device of a call. */
-#include "conform.h"
+#include "devices.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
-
-#define N ((size_t)50000)	/* words of an object */
-#define SIZE (N * 4)
-
-static int n_devices;
-
-static void start(void)
-{
-	set("cpu_devices", "3");
-	n_devices = adsmDeviceCount();
-	if (n_devices < 2)
-		skip("one device");
-	if (unified() || !strcmp(device_props().memory, "view"))
-		skip("the device's objects have their addresses there");
-}
-
-/* An object of a device, with first, first + 1, … */
-static unsigned *words_on(int device, unsigned first)
-{
-	CHECK_OK(adsmDeviceSet(device));
-	return words(N, first);
-}
-
-static void expect(const unsigned *p, unsigned first)
-{
-	for (size_t i = 0; i < N; i++)
-		CHECK_AT(p[i], i, first + i);
-}
-
-static void increment(unsigned *p)
-{
-	CALL("increment", N, adsmPtr(p), adsmVal((unsigned)N));
-}
 
 /* Make long calls on objects of device 0, each on its own object. Returns how many of them ran on other devices. */
 static unsigned spread(unsigned *const *p, unsigned n)

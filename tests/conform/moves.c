@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* moves.c - calls that use objects of several devices: the objects move to the device of the call. */
-#include "conform.h"
+#include "devices.h"
 
 #include <adsm_once.h>
 #include <adsm_prefetch.h>
@@ -16,46 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define N ((size_t)50000)	/* words of an object */
-#define SIZE (N * 4)
-
-static int n_devices;
-
-static void start(void)
-{
-	set("cpu_devices", "3");
-	n_devices = adsmDeviceCount();
-	if (n_devices < 2)
-		skip("one device");
-	if (unified() || !strcmp(device_props().memory, "view"))
-		skip("the device's objects have their addresses there");
-}
-
-/* An object of a device, with first, first + 1, … */
-static unsigned *words_on(int device, unsigned first)
-{
-	unsigned *p;
-
-	CHECK_OK(adsmDeviceSet(device));
-	p = words(N, first);
-	CHECK_EQ(info(p).device, device);
-	return p;
-}
-
-static void expect(const unsigned *p, unsigned first)
-{
-	for (size_t i = 0; i < N; i++)
-		CHECK_AT(p[i], i, first + i);
-}
-
 static void copy(const unsigned *from, unsigned *to)
 {
 	CALL("copy", N, adsmPtr(from), adsmPtr(to), adsmVal((unsigned)N));
-}
-
-static void increment(unsigned *p)
-{
-	CALL("increment", N, adsmPtr(p), adsmVal((unsigned)N));
 }
 
 /* The call runs on the device of the thread, and its objects are there from then on. */

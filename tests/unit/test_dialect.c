@@ -366,7 +366,7 @@ static void test_errors(const char *compiler)
 	remove_files();
 }
 
-/* What is no file, such as /dev/null, gets the bytes, and is not replaced. */
+/* The output may be a pipe, or a device such as /dev/null. adsmcc writes the module into it and does not replace it. */
 static void test_special_output(void)
 {
 	char magic[4];

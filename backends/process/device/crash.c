@@ -42,7 +42,7 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 		strncpy(note->why, why, sizeof(note->why) - 1);
 }
 
-/* A node's place is there already: that of the worker follows it. */
+/* Append the worker's place. On a cluster the node's place is already in the text. */
 static void say_place(struct adsm_process_crash *note)
 {
 	const size_t n = strnlen(note->place, sizeof(note->place) - 1);

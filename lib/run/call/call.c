@@ -450,7 +450,7 @@ static int call_on(struct adsm_home *home, const struct launched *launched)
 	error = adsm_bind(&call.bound, home, kernel, args->args, args->n_args);
 	if (!error)
 		error = adsm_call_check(kernel->info, call.bound.home, args->grid, args->block, &launch);
-	/* Before it waits for room on the device of the first object, where it will not run. */
+	/* The call will not run on the device of its first object, so it must not wait for room there. */
 	if (!error && call.bound.mixed && adsm_bound_is_own(&call.bound))
 		error = -EXDEV;
 	if (!error)

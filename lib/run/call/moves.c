@@ -137,12 +137,6 @@ static void drop_bytes(struct adsm_object *object)
 	adsm_object_mark_open(object);
 }
 
-/* Is it still the same object, and at its home? Lock of the home held. */
-static bool is_there(const struct adsm_object *object, const struct adsm_home *from, uint64_t generation)
-{
-	return adsm_object_is_at(object, from) && object->live && !object->freeing && object->generation == generation;
-}
-
 /*
  * One step of an object on its way to another home. At the end the thread has the lock of @to, not that of the object's
  * home. Returns 1 then, 0 to look again, or a negative errno.
@@ -177,7 +171,7 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	adsm_mutex_lock(&from->call_mutex);
 	adsm_home_lock(from, &old);
 	adsm_retire(from);
-	while (!result && is_there(object, from, generation)) {
+	while (!result && adsm_object_is_same(object, from, generation)) {
 		result = check(bound, pointer, object);
 		if (!result && only(bound, object, ADSM_ACCESS_OUT))
 			drop_bytes(object);
@@ -206,7 +200,7 @@ static int fetch_ahead(struct adsm_object *object, uint64_t generation, struct a
 
 	adsm_home_lock(from, &old);
 	adsm_retire(from);
-	while (!result && is_there(object, from, generation) && may_move(object, to)) {
+	while (!result && adsm_object_is_same(object, from, generation) && may_move(object, to)) {
 		const uint64_t seq = adsm_object_user(object);
 
 		if (seq > last_seq)
@@ -240,7 +234,7 @@ int adsm_moves_ahead(struct adsm_object *object, uint64_t generation, struct ads
 		adsm_home_lock(from, &old);
 		adsm_retire(from);
 		/* Now no call begins that could use the object. */
-		while (!result && is_there(object, from, generation) && may_move(object, to) &&
+		while (!result && adsm_object_is_same(object, from, generation) && may_move(object, to) &&
 		       !adsm_object_user(object))
 			result = leave(object, to, &fetched, &old);
 		adsm_note_moved(object, from->index, to->index, result == 1, fetched, start_ns);

@@ -39,10 +39,7 @@ bool adsm_replicate_can(const struct adsm_object *object, const struct adsm_home
 /* Is it still the same object, and at its home? Lock of the home held. */
 static bool is_there(const struct making *making)
 {
-	const struct adsm_object *object = making->object;
-
-	return adsm_object_is_at(object, making->from) && object->live && !object->freeing &&
-		object->generation == making->generation;
+	return adsm_object_is_same(making->object, making->from, making->generation);
 }
 
 /* A call of the object's home that the copy has to wait for. If accesses are not detected, the protocol fetches only
