@@ -76,6 +76,10 @@ struct adsm_act {
 	const struct adsm_bulk *bulk;
 };
 
+#define ADSM_MOVED_TO_HOST (-1)
+
+enum adsm_habit { ADSM_HABIT_SENT_AGAIN, ADSM_HABIT_FETCHED_OFTEN };
+
 struct adsm_observer {
 	/* ---- objects. Called in ordinary code, without the lock of a home */
 
@@ -99,13 +103,13 @@ struct adsm_observer {
 	/* @n blocks from @first on were sent early. */
 	void (*evicted)(struct adsm_object *object, uint32_t first, uint32_t n);
 	/*
-	 * An object was displaced: moved to the host, for room on its device. Called under the home's lock.
+	 * An object was moved to another device, or displaced: moved to the host, for room on its device. Called under
+	 * the home's lock.
 	 *
+	 * @from, @to: the devices; @to: ADSM_MOVED_TO_HOST: it was displaced.
 	 * @whole: false: this ended early; the object stays, and some of its bytes were fetched.
 	 * @fetched: bytes.
 	 */
-	void (*displaced)(struct adsm_object *object, bool whole, size_t fetched, uint64_t start_ns);
-	/* The same for an object that a call of another device needs. @from, @to: the devices. */
 	void (*moved)(struct adsm_object *object, int from, int to, bool whole, size_t fetched, uint64_t start_ns);
 	/* The handler begins to serve a fault. Until fault(), the fault is the cause of this thread's transfers. */
 	void (*fault_begins)(const struct adsm_fault *fault);
@@ -147,10 +151,8 @@ struct adsm_observer {
 	 * @arrived: 1, 0: the fetch has succeeded, failed; -1: it is about to begin. */
 	void *(*advice_fetch)(struct adsm_object *object, void *before, size_t offset, size_t size, int arrived);
 
-	/* ---- habits that may deserve a warning. Called even if adsm_observing is 0. Lock held */
-
-	void (*sent_again)(struct adsm_object *object);
-	void (*fetched_often)(struct adsm_object *object);
+	/* An object has a habit that may deserve a warning. Called even if adsm_observing is 0. Lock held. */
+	void (*habit)(struct adsm_object *object, enum adsm_habit habit);
 };
 
 /* Hidden, so that a point reads each with one load. adsm_observer is NULL before the library's start, and set before
@@ -212,7 +214,7 @@ static inline void adsm_note_displaced(struct adsm_object *object, bool whole, s
 	adsm_count(&object->counters, displaced, whole);
 	adsm_count(&object->counters, displaced_bytes, fetched);
 	if (adsm_observes(ADSM_OBSERVE_TRACE) && (whole || fetched))
-		adsm_observer->displaced(object, whole, fetched, start_ns);
+		adsm_observer->moved(object, object->home->index, ADSM_MOVED_TO_HOST, whole, fetched, start_ns);
 }
 
 static inline void adsm_note_moved(struct adsm_object *object, int from, int to, bool whole, size_t fetched,
@@ -312,7 +314,7 @@ static inline void adsm_habit_again(struct adsm_object *object, uint32_t n)
 
 	habits->again += n;
 	if (__builtin_expect(habits->again >= ADSM_AGAIN_MIN && !habits->told_again, 0))
-		adsm_observer->sent_again(object);
+		adsm_observer->habit(object, ADSM_HABIT_SENT_AGAIN);
 }
 
 static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, uint64_t ns)
@@ -324,7 +326,7 @@ static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, u
 	habits->fetch_ns += ns;
 	/* Not at each fetch: only if their number is a power of two. */
 	if (__builtin_expect(n >= ADSM_FETCHES_MIN && !(n & (n - 1)), 0))
-		adsm_observer->fetched_often(object);
+		adsm_observer->habit(object, ADSM_HABIT_FETCHED_OFTEN);
 }
 
 /* ---- objects whose views open page by page, for advice and recordings */

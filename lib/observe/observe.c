@@ -127,20 +127,19 @@ static void observe_evicted(struct adsm_object *object, uint32_t first, uint32_t
 	});
 }
 
-static void observe_displaced(struct adsm_object *object, bool whole, size_t fetched, uint64_t start_ns)
-{
-	adsm_trace_put(&(struct adsm_trace_event){
-		.type = ADSM_TRACE_DISPLACED, .start_ns = start_ns, .ns = adsm_os_now_ns() - start_ns, .a = whole,
-		.b = fetched, TO_OBJECT(object),
-	});
-}
-
 static void observe_moved(struct adsm_object *object, int from, int to, bool whole, size_t fetched, uint64_t start_ns)
 {
-	adsm_trace_put(&(struct adsm_trace_event){
+	struct adsm_trace_event event = {
 		.type = ADSM_TRACE_OBJECT_MOVED, .start_ns = start_ns, .ns = adsm_os_now_ns() - start_ns, .a = whole,
-		.b = fetched, .object = id_of(object), .device = (uint8_t)from, .to = (uint64_t)to,
-	});
+		.b = fetched, TO_OBJECT(object),
+	};
+
+	event.device = (uint8_t)from;
+	if (to == ADSM_MOVED_TO_HOST)
+		event.type = ADSM_TRACE_DISPLACED;
+	else
+		event.to = (uint64_t)to;
+	adsm_trace_put(&event);
 }
 
 static void add_place(struct adsm_cause_count *count, uint64_t place)
@@ -363,7 +362,6 @@ static const struct adsm_observer observer = {
 	.transfer = observe_transfer,
 	.opened = observe_opened,
 	.evicted = observe_evicted,
-	.displaced = observe_displaced,
 	.moved = observe_moved,
 	.fault_begins = fault_begins,
 	.fault = observe_fault,
@@ -380,8 +378,7 @@ static const struct adsm_observer observer = {
 	.advice_hold = adsm_paged_hold,
 	.advice_act = adsm_acts_note,
 	.advice_fetch = adsm_use_fetch,
-	.sent_again = adsm_judge_again,
-	.fetched_often = adsm_judge_fetches,
+	.habit = adsm_judge,
 };
 
 /* Add the counters of the objects that still exist. */

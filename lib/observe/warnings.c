@@ -57,7 +57,7 @@ static size_t blocks_in_use(const struct adsm_home *home)
 
 /* Data that is made in several steps is written again, too, a part of it once or twice; early sends take this risk. But
  * this should not happen to three of four blocks that are sent. */
-void adsm_judge_again(struct adsm_object *object)
+static void judge_again(struct adsm_object *object)
 {
 	struct adsm_habits *habits = &object->habits;
 	char text[OBJECT_TEXT_SIZE], now[12];
@@ -80,7 +80,7 @@ void adsm_judge_again(struct adsm_object *object)
 
 /* ---- blocks fetched repeatedly, in large blocks */
 
-void adsm_judge_fetches(struct adsm_object *object)
+static void judge_fetches(struct adsm_object *object)
 {
 	struct adsm_habits *habits = &object->habits;
 	uint64_t faults = atomic_load_explicit(&object->counters.signals, memory_order_relaxed);
@@ -103,6 +103,14 @@ void adsm_judge_fetches(struct adsm_object *object)
 		  object_text(text, object), whole ? "whole" : "in blocks of ", whole ? "" : size_text(block).text,
 		  habits->fetches, size_text(habits->fetched_bytes).text, seconds_text(habits->fetch_ns).text,
 		  object->blocks.protocol->whole_object ? "ADSM_PROTOCOL=rolling " : "");
+}
+
+void adsm_judge(struct adsm_object *object, enum adsm_habit habit)
+{
+	if (habit == ADSM_HABIT_SENT_AGAIN)
+		judge_again(object);
+	else
+		judge_fetches(object);
 }
 
 /* ---- at the end */

@@ -3,11 +3,10 @@
  * are always on, and use what is counted anyway. */
 #pragma once
 
-struct adsm_object;
+#include "core/observe.h"
 
 /* Warn if an object's blocks are often written again after they were sent early; and if they are fetched very often. */
-void adsm_judge_again(struct adsm_object *object);
-void adsm_judge_fetches(struct adsm_object *object);
+void adsm_judge(struct adsm_object *object, enum adsm_habit habit);
 
 /* The library ends: warn if it mostly moved data. At most once in a process. */
 void adsm_warn_at_end(void);
