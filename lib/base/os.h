@@ -363,6 +363,7 @@ struct adsm_mutex {
 void adsm_mutex_init(struct adsm_mutex *mutex, enum adsm_rank rank);
 void adsm_mutex_destroy(struct adsm_mutex *mutex);
 void adsm_mutex_lock(struct adsm_mutex *mutex);
+bool adsm_mutex_trylock(struct adsm_mutex *mutex);
 void adsm_mutex_unlock(struct adsm_mutex *mutex);
 
 /* ---- processes and files */

@@ -157,16 +157,33 @@ void adsm_mutex_destroy(struct adsm_mutex *mutex)
 	pthread_mutex_destroy(&mutex->mutex);
 }
 
+static void note_locked(struct adsm_mutex *mutex, int cancel)
+{
+#ifndef NDEBUG
+	adsm_os_ranks |= (uint64_t)1 << mutex->rank;
+#endif
+	mutex->cancel = cancel;
+}
+
 void adsm_mutex_lock(struct adsm_mutex *mutex)
 {
 	const int cancel = adsm_os_cancel_block();
 
 	assert(adsm_rank_fits(mutex->rank));
 	pthread_mutex_lock(&mutex->mutex);
-#ifndef NDEBUG
-	adsm_os_ranks |= (uint64_t)1 << mutex->rank;
-#endif
-	mutex->cancel = cancel;
+	note_locked(mutex, cancel);
+}
+
+bool adsm_mutex_trylock(struct adsm_mutex *mutex)
+{
+	const int cancel = adsm_os_cancel_block();
+	const bool has = !pthread_mutex_trylock(&mutex->mutex);
+
+	if (has)
+		note_locked(mutex, cancel);
+	else
+		adsm_os_cancel_restore(&cancel);
+	return has;
 }
 
 void adsm_mutex_unlock(struct adsm_mutex *mutex)

@@ -172,11 +172,33 @@ static void full(void)
 	expect(p, 2);
 }
 
+/* Nor does it stay where its objects have no memory, and find no room. */
+static void room(void)
+{
+	unsigned *p;
+	void *most;
+
+	set("cpu_memory_size", "1M");
+	start();
+	if (strcmp(device_props().backend, "cpu"))
+		skip("the size of the memory is the device's");
+	CHECK_OK(adsmDeviceSet(0));
+	most = adsmDeviceAlloc(900 << 10);
+	p = words(N, 1);
+	CHECK(most);
+	CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
+	increment(p);
+	SYNC();
+	CHECK(info(p).device != 0);
+	expect(p, 2);
+}
+
 static const struct conform_case cases[] = {
 	CASE("any", any),
 	CASE("any-unnamed", unnamed),
 	CASE("any-input", input),
 	CASE("any-full", full),
+	CASE("any-room", room),
 };
 
 CONFORM_MAIN(cases)

@@ -272,10 +272,19 @@ static void copied_written(void)
 	}
 }
 
+/* Devices with room for four objects. */
+static void start_small(void)
+{
+	set("cpu_memory_size", "804K");
+	set("opencl_memory_size", "804K");
+	start();
+	if (device_props().memory_size > SIZE * 5)
+		skip("the size of the device's memory cannot be limited");
+}
+
 /* Copies end with their objects, and new objects have the addresses and the memory. */
 static void copied_freed(void)
 {
-	const uint64_t room = SIZE * 4;
 	unsigned *a, *b, *c;
 
 	start();
@@ -302,13 +311,8 @@ static void copied_freed(void)
 	CHECK_OK(adsmFree(c));
 	SYNC();
 	unload();
-	/* A device with room for four objects. */
 	CHECK_OK(adsmShutdown());
-	set("cpu_memory_size", "804K");
-	set("opencl_memory_size", "804K");
-	start();
-	if (device_props().memory_size > room + SIZE)
-		skip("the size of the device's memory cannot be limited");
+	start_small();
 	for (unsigned turn = 0; turn < 2; turn++) {
 		unsigned *p[6];
 
@@ -408,6 +412,32 @@ static void refused(void)
 	for (size_t i = 0; i < N; i++)
 		CHECK_AT(a[i], i, 7 + 2 * i);
 	CHECK_EQ(info(b).device, 0);
+}
+
+/* A call whose objects do not fit on its device together changes nothing, not even what it would overwrite. */
+static void full(void)
+{
+	unsigned *a, *c, *d;
+
+	start_small();
+	a = words_on(0, 1);
+	increment(a);
+	c = words_on(1, 9);
+	CHECK_OK(adsmDeviceSet(1));
+	d = adsmDeviceAlloc(SIZE * 3);
+	CHECK(d);
+	CHECK_ERROR(adsmCall(kernel("copy"), blocks(N), lanes(), adsmPtr(c), adsmPtr(a), adsmVal((unsigned)N)), ENOMEM);
+	CHECK_SAYS("do not fit on device 1");
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(stats().moved, 0);
+	SETTLE();
+	expect(a, 2);
+	CHECK_OK(adsmDeviceFree(d));
+	increment(a);
+	copy(c, a);
+	SETTLE();
+	expect(a, 9);
+	CHECK_EQ(info(a).device, 1);
 }
 
 /* Addresses that are in the pages of an object, but in none that a call can use: errors as on one device. */
@@ -518,6 +548,51 @@ static void ahead(void)
 	expect(a, 4);
 	CHECK_OK(adsmFree(a));
 	CHECK_OK(adsmEventWait(event));
+}
+
+/* What a later call has used stays, also if that call has ended when the prefetch begins. Waits of the prefetch are not
+ * the program's. */
+static void ahead_used(void)
+{
+	unsigned *a, *b, stayed = 0, turns = 0;
+	adsmQueue *queue;
+	adsmEvent event, call;
+	uint64_t waited;
+
+	start();
+	a = words_on(0, 1);
+	b = words_on(0, 1);
+	queue = adsmQueueCreate();
+	CHECK(queue);
+	/* Only if this thread waits for a processor for a long time, the first call ends before the last one begins. */
+	while (!stayed && turns++ < 20) {
+		CHECK_OK(adsmQueueSet(queue));
+		CALL("late_increment", N, adsmVal(SPIN / 4), adsmPtr(b), adsmVal((unsigned)N));
+		CHECK_OK(adsmPrefetch(b, SIZE, 1, NULL));
+		CHECK_OK(adsmPrefetch(a, SIZE, 1, &event));
+		CHECK_OK(adsmQueueSet(NULL));
+		increment(a);
+		CHECK_OK(adsmCallEvent(&call));
+		CHECK_OK(adsmEventWait(call));
+		SYNC();
+		CHECK_OK(adsmEventWait(event));
+		CHECK_EQ(info(b).device, 1);
+		stayed = info(a).device == 0;
+		CHECK_OK(adsmPrefetch(a, SIZE, 0, &event));
+		CHECK_OK(adsmEventWait(event));
+		CHECK_OK(adsmPrefetch(b, SIZE, 0, &event));
+		CHECK_OK(adsmEventWait(event));
+	}
+	CHECK(stayed);
+	CHECK_OK(adsmQueueDestroy(queue));
+	expect(a, 1 + turns);
+	expect(b, 1 + turns);
+	CALL("late_increment", N, adsmVal(SPIN / 4), adsmPtr(a), adsmVal((unsigned)N));
+	waited = stats().wait_ns;
+	CHECK_OK(adsmPrefetch(a, SIZE, 1, NULL));
+	while (info(a).device == 0)
+		sched_yield();
+	CHECK_EQ(stats().wait_ns, waited);
 }
 
 /* It waits for the calls so far that use the object, and gives it up to a later one. Copies end. */
@@ -849,11 +924,13 @@ static const struct conform_case cases[] = {
 	CASE("move-copied-freed", copied_freed),
 	CASE("move-copied-running", copied_running),
 	CASE("move-refused", refused),
+	CASE("move-full", full),
 	CASE("move-outside", outside),
 	CASE("move-resident", resident),
 	CASE("move-running", running),
 	CASE("move-ahead", ahead),
 	CASE("move-ahead-running", ahead_running),
+	CASE("move-ahead-used", ahead_used),
 	CASE("move-threads", threads),
 	CASE("move-turn", turn),
 	CASE("move-touches", touches),

@@ -118,6 +118,20 @@ static inline unsigned adsm_bound_access(const struct adsm_bound *bound, size_t 
 	return known ? bound->uses[i].access : ADSM_ACCESS_INOUT;
 }
 
+static inline bool adsm_pointer_reaches(const struct adsm_named_pointer *pointer, const struct adsm_object *object)
+{
+	return (uintptr_t)pointer->p - object->start < object->span + pointer->raw;
+}
+
+/* Does one of the first @n pointers of the call reach the object? */
+static inline bool adsm_bound_names(const struct adsm_bound *bound, const struct adsm_object *object, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (adsm_pointer_reaches(&bound->pointers[i], object))
+			return true;
+	return false;
+}
+
 /* Was the object freed while the lock was given back? */
 static inline bool adsm_use_is_gone(const struct adsm_use *use)
 {

@@ -22,6 +22,7 @@ struct need {
 	uint64_t sent_here, sent_there;	/* bytes to the device, if the call runs at its home; elsewhere */
 	bool used;			/* a call uses it: it leaves its home after that */
 	bool stays;			/* it cannot move */
+	bool absent;			/* it has no device memory */
 	bool reads;			/* the call only reads it: it is copied, and need not leave its home */
 	unsigned copies;		/* the homes that have its bytes in a copy, by bits */
 };
@@ -78,6 +79,7 @@ static struct need need_of(const struct adsm_bound *bound, const struct adsm_obj
 
 	need.used = need.reads ? adsm_object_writer(object) : adsm_object_user(object);
 	need.stays = adsm_object_why_fixed(object, object->home) || object->inputs;
+	need.absent = !object->memory;
 	if (object->device_only)
 		return need;
 	need.fetched = bytes_of(object, adsm_blocks_n_lacking(blocks));
@@ -131,6 +133,7 @@ static uint64_t begins_ns(const struct adsm_bound *bound, struct adsm_home *home
 {
 	const struct adsm_home *only = bound->kernel->module->only;
 	uint64_t ns = 0, after = backlogs[home->index], size = 0;
+	bool absent = false;
 
 	if (home->device->backend->status(home->device) || (only && only != home))
 		return UINT64_MAX;
@@ -141,6 +144,7 @@ static uint64_t begins_ns(const struct adsm_bound *bound, struct adsm_home *home
 			continue;
 		if (need->home == home) {
 			ns += transfer_ns(home, ADSM_TO_DEVICE, need->sent_here);
+			absent |= need->absent;
 			continue;
 		}
 		if (need->stays || !home->residents.on)
@@ -151,7 +155,7 @@ static uint64_t begins_ns(const struct adsm_bound *bound, struct adsm_home *home
 		if (need->used && backlogs[need->home->index] > after)
 			after = backlogs[need->home->index];
 	}
-	return size && !adsm_residency_could_fit(bound, home, size) ? UINT64_MAX : ns + after;
+	return (size || absent) && !adsm_residency_could_fit(bound, home, size) ? UINT64_MAX : ns + after;
 }
 
 struct adsm_home *adsm_choose(const struct adsm_bound *bound)
@@ -170,7 +174,8 @@ struct adsm_home *adsm_choose(const struct adsm_bound *bound)
 		backlogs[i] = backlog_ns(&adsm_homes[i]);
 	best_ns = begins_ns(bound, best, needs, n, backlogs);
 	for (int i = 0; i < adsm_n_homes; i++) {
-		const uint64_t ns = begins_ns(bound, &adsm_homes[i], needs, n, backlogs);
+		const uint64_t ns = &adsm_homes[i] == bound->home ? best_ns :
+			begins_ns(bound, &adsm_homes[i], needs, n, backlogs);
 
 		if (ns < best_ns) {
 			best = &adsm_homes[i];

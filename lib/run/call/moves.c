@@ -14,6 +14,7 @@
 #include "run/call/conflict.h"
 #include "run/call/replicate.h"
 #include "run/call/residency.h"
+#include "run/object/kernel.h"
 #include "run/object/replica_end.h"
 #include "run/wait/wait.h"
 
@@ -114,12 +115,8 @@ static bool only(const struct adsm_bound *bound, const struct adsm_object *objec
 {
 	bool all = bound->named;
 
-	for (size_t i = 0; i < bound->n_pointers && all; i++) {
-		const struct adsm_named_pointer *pointer = &bound->pointers[i];
-
-		all = pointer->access == access ||
-			(uintptr_t)pointer->p - object->start >= object->span + pointer->raw;
-	}
+	for (size_t i = 0; i < bound->n_pointers && all; i++)
+		all = bound->pointers[i].access == access || !adsm_pointer_reaches(&bound->pointers[i], object);
 	return all;
 }
 
@@ -143,7 +140,7 @@ static void drop_bytes(struct adsm_object *object)
  */
 static int leave(struct adsm_object *object, struct adsm_home *to, size_t *fetched, struct adsm_sigset *old)
 {
-	int result = adsm_residency_step(object, adsm_object_user(object), fetched, old);
+	int result = adsm_residency_step(object, adsm_object_user(object), ADSM_RESIDENCY_PIECE, fetched, old);
 
 	if (result == 1 && object->memory) {
 		adsm_object_displace(object);
@@ -185,10 +182,11 @@ static int move(const struct adsm_bound *bound, const struct adsm_named_pointer 
 	return result < 0 ? result : 0;
 }
 
-/* Could the object move now if no call used it? Lock held. */
-static bool may_move(const struct adsm_object *object, const struct adsm_home *to)
+/* Could the object move now if no call used it? Not if a call after @last_seq has used it. Lock held. */
+static bool may_move(const struct adsm_object *object, const struct adsm_home *to, uint64_t last_seq)
 {
-	return !object->blocks.n_holds && !object->inputs && !adsm_object_why_fixed(object, to);
+	return adsm_object_last_use(object) <= last_seq && !object->blocks.n_holds && !object->inputs &&
+		!adsm_object_why_fixed(object, to);
 }
 
 /* Get all bytes to the host, while other calls of the device begin. Returns 1, or like adsm_moves_ahead(). */
@@ -200,15 +198,30 @@ static int fetch_ahead(struct adsm_object *object, uint64_t generation, struct a
 
 	adsm_home_lock(from, &old);
 	adsm_retire(from);
-	while (!result && adsm_object_is_same(object, from, generation) && may_move(object, to)) {
-		const uint64_t seq = adsm_object_user(object);
-
-		if (seq > last_seq)
-			break;
-		result = adsm_residency_step(object, seq, fetched, &old);
+	while (!result && adsm_object_is_same(object, from, generation) && may_move(object, to, last_seq)) {
+		/* A call that is about to begin comes first. It may use the object. */
+		if (from->gate)
+			adsm_home_wait(from);
+		else
+			result = adsm_residency_step(object, adsm_object_user(object), ADSM_PREFETCH_PIECE, fetched,
+						     &old);
 	}
 	adsm_home_unlock(from, &old);
 	return result;
+}
+
+/* adsm_moves_begin(), and take the call mutex of @from. Who has it may wait for a call that waits for a call whose
+ * objects move. */
+static void begin_at(struct adsm_home *from, struct adsm_home *to)
+{
+	for (;;) {
+		adsm_moves_begin();
+		if (adsm_mutex_trylock(&from->call_mutex))
+			return;
+		adsm_moves_end(to);
+		adsm_mutex_lock(&from->call_mutex);
+		adsm_mutex_unlock(&from->call_mutex);
+	}
 }
 
 int adsm_moves_ahead(struct adsm_object *object, uint64_t generation, struct adsm_home *from, struct adsm_home *to,
@@ -228,19 +241,18 @@ int adsm_moves_ahead(struct adsm_object *object, uint64_t generation, struct ads
 	result = adsm_replicas_wait(object);
 	if (result)
 		return result;
-	adsm_moves_begin();
+	begin_at(from, to);
 	if (adsm_replicas_end_idle(object)) {
-		adsm_mutex_lock(&from->call_mutex);
 		adsm_home_lock(from, &old);
 		adsm_retire(from);
 		/* Now no call begins that could use the object. */
-		while (!result && adsm_object_is_same(object, from, generation) && may_move(object, to) &&
+		while (!result && adsm_object_is_same(object, from, generation) && may_move(object, to, last_seq) &&
 		       !adsm_object_user(object))
 			result = leave(object, to, &fetched, &old);
 		adsm_note_moved(object, from->index, to->index, result == 1, fetched, start_ns);
 		adsm_home_unlock(result == 1 ? to : from, &old);
-		adsm_mutex_unlock(&from->call_mutex);
 	}
+	adsm_mutex_unlock(&from->call_mutex);
 	adsm_moves_end(to);
 	return result;
 }
@@ -252,8 +264,17 @@ bool adsm_moves_only_reads(const struct adsm_bound *bound, const struct adsm_obj
 	return only(bound, object, ADSM_ACCESS_IN);
 }
 
-/* Move the object of a pointer, if it is elsewhere; or copy it, if the call only reads it. */
-static int gather(struct adsm_bound *bound, const struct adsm_named_pointer *pointer)
+/* Does the call get a copy of the object? Lock of the object's home held. */
+static bool is_copied(const struct adsm_bound *bound, const struct adsm_object *object)
+{
+	return adsm_moves_only_reads(bound, object) && adsm_replicate_can(object, bound->home);
+}
+
+/*
+ * Move the object of a pointer, if it is elsewhere; or copy it, if the call only reads it. @dropped: which of the
+ * objects: those whose bytes do not matter any more, or the others.
+ */
+static int gather(struct adsm_bound *bound, const struct adsm_named_pointer *pointer, bool dropped)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = find(bound, pointer, &old);
@@ -264,7 +285,11 @@ static int gather(struct adsm_bound *bound, const struct adsm_named_pointer *poi
 
 	if (!object)
 		return 0;
-	copies = adsm_moves_only_reads(bound, object) && adsm_replicate_can(object, bound->home);
+	if (only(bound, object, ADSM_ACCESS_OUT) != dropped) {
+		adsm_home_unlock(from, &old);
+		return 0;
+	}
+	copies = is_copied(bound, object);
 	adsm_home_unlock(from, &old);
 	result = copies ? adsm_replicate(object, generation, from, bound->home, NULL) : 1;
 	if (result <= 0) {
@@ -275,35 +300,62 @@ static int gather(struct adsm_bound *bound, const struct adsm_named_pointer *poi
 	return result ? result : move(bound, pointer, object, from, generation);
 }
 
-/* Can all objects move that have to? */
-static int check_all(const struct adsm_bound *bound)
+/* Add what the object of a pointer, if it is elsewhere, needs on the device of the call. */
+static int check_one(const struct adsm_bound *bound, size_t i, uint64_t *size)
 {
 	struct adsm_sigset old;
+	struct adsm_object *object = find(bound, &bound->pointers[i], &old);
+	bool again, copies;
+	size_t span;
+	int error;
+
+	if (!object)
+		return 0;
+	error = check(bound, &bound->pointers[i], object);
+	again = adsm_bound_names(bound, object, i);
+	copies = is_copied(bound, object);
+	span = object->span;
+	adsm_home_unlock(object->home, &old);
+	if (!error && !again && !(copies && adsm_replicate_has(bound->home, object)))
+		*size += span;
+	return error;
+}
+
+/* Can all objects move that have to, and is there room for them? */
+static int check_all(const struct adsm_bound *bound)
+{
+	const struct adsm_device *device = bound->home->device;
+	uint64_t size = 0;
 	int error = 0;
 
-	for (size_t i = 0; !error && i < bound->n_pointers; i++) {
-		struct adsm_object *object = find(bound, &bound->pointers[i], &old);
-
-		if (!object)
-			continue;
-		error = check(bound, &bound->pointers[i], object);
-		adsm_home_unlock(object->home, &old);
-	}
-	return error;
+	for (size_t i = 0; !error && i < bound->n_pointers; i++)
+		error = check_one(bound, i, &size);
+	if (error || !size || adsm_residency_could_fit(bound, bound->home, size))
+		return error;
+	return adsm_fail(-ENOMEM, "kernel '%s': its objects do not fit on device %d, %s, of %lu bytes: %lu bytes of "
+			 "them are on other devices", bound->kernel->info->name, bound->home->index, device->name,
+			 (unsigned long)device->caps.memory_size, (unsigned long)size);
 }
 
 int adsm_moves_gather(struct adsm_bound *bound, const void *where)
 {
 	struct adsm_home *to = bound->home;
 	int error = to->device->backend->status(to->device);
+	struct adsm_entry *entry;
 
+	/* A call that cannot run moves nothing. */
+	if (!error)
+		error = adsm_kernel_entry(bound->kernel, to, &entry);
 	if (!error)
 		error = check_all(bound);
 	if (!error && adsm_evictor_start(to))
 		error = adsm_fail(-ENOMEM, "cannot start a thread for early transfers (ulimit -u, ulimit -v)");
 	adsm_because(ADSM_WHY_MOVE, where, bound->kernel->info->name);
 	for (size_t i = 0; !error && i < bound->n_pointers; i++)
-		error = gather(bound, &bound->pointers[i]);
+		error = gather(bound, &bound->pointers[i], false);
+	/* Now little can fail. */
+	for (size_t i = 0; !error && i < bound->n_pointers; i++)
+		error = gather(bound, &bound->pointers[i], true);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return error;
 }

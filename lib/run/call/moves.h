@@ -25,7 +25,9 @@ void adsm_moves_end(struct adsm_home *home);
  * Returns 0 or:
  *   -EINVAL        an object cannot move; none has moved
  *   -EBUSY         the same: the object is held, or a system call or a loan is writing it
- *   -ENOMEM        the host has no memory for an object
+ *   -ENOMEM        the objects do not fit on the device of the call, and none has moved; or the host has no memory for
+ *                  an object
+ *   others         errors of adsm_kernel_entry(); none has moved
  *   -EIO, -ENODEV  an object could not be fetched or copied; or the device of the call was lost
  */
 int adsm_moves_gather(struct adsm_bound *bound, const void *where);

@@ -182,7 +182,7 @@ static int settle_step(struct adsm_object *object, unsigned *passes, struct adsm
 	if (object->inputs)
 		return adsm_fail(-EBUSY, "%s cannot be copied to another device: a system call or a loan is writing "
 				 "it", ADSM_THE_OBJECT(object));
-	result = adsm_residency_step(object, must_wait(object), &fetched, old);
+	result = adsm_residency_step(object, must_wait(object), ADSM_RESIDENCY_PIECE, &fetched, old);
 	if (result <= 0 || !object->blocks.detects || !object->memory || !adsm_blocks_n_unsent(&object->blocks) ||
 	    *passes == PASSES)
 		return result;

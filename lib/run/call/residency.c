@@ -13,8 +13,6 @@
 #include "core/resident.h"
 #include "run/wait/wait.h"
 
-#define FETCH_MAX ((size_t)16 << 20)	/* bytes of one fetch; other threads can use the object between two */
-
 uint64_t (*adsm_residency_available)(void) = adsm_os_memory_available;
 
 /* ---- the objects of a call */
@@ -66,12 +64,17 @@ static struct sizes measure(const struct adsm_bound *bound)
 	return sizes;
 }
 
-/* Can the object be displaced once no call that is split uses it? Calls will end; inputs may take any time. */
-static bool may_leave_later(const struct adsm_object *object, const struct adsm_home *home)
+/* Can the object be displaced once no call uses it? Calls will end; inputs may take any time. */
+static bool may_leave_any_time(const struct adsm_object *object, const struct adsm_home *home)
 {
 	return adsm_object_is_at(object, home) && object->live && !object->freeing && object->memory &&
-		!object->pinned && object->round != home->residents.round && !object->inputs &&
-		adsm_object_can_be_displaced(object);
+		!object->pinned && !object->inputs && adsm_object_can_be_displaced(object);
+}
+
+/* The same, but this call does not use it. */
+static bool may_leave_later(const struct adsm_object *object, const struct adsm_home *home)
+{
+	return may_leave_any_time(object, home) && object->round != home->residents.round;
 }
 
 static bool may_leave(const struct adsm_object *object, const struct adsm_home *home)
@@ -128,14 +131,13 @@ bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *
 
 	adsm_home_lock(home, &old);
 	free = adsm_objects_memory_free(home);
-	home->residents.round++;
-	for (size_t i = 0; i < bound->n_pointers && free < size; i++) {
+	for (size_t i = 0; i < bound->n_pointers; i++) {
 		object = adsm_object_find_locked(home, (uintptr_t)bound->pointers[i].p);
-		if (object)
-			object->round = home->residents.round;
+		if (object && !object->memory && !adsm_bound_names(bound, object, i))
+			size += object->span;
 	}
 	for (uint32_t i = 0; free < size && (object = adsm_object_slot(i)); i++)
-		if (may_leave_later(object, home))
+		if (may_leave_any_time(object, home) && !adsm_bound_names(bound, object, bound->n_pointers))
 			free += object->span;
 	adsm_home_unlock(home, &old);
 	return free >= size;
@@ -163,11 +165,11 @@ static struct adsm_object *oldest(const struct adsm_home *home)
 	return found;
 }
 
-/* How many blocks from @b on can be fetched together; 0: the host has block @b. */
-static uint32_t run_of(const struct adsm_object *object, uint32_t b)
+/* How many blocks from @b on, of @piece bytes, can be fetched together; 0: the host has block @b. */
+static uint32_t run_of(const struct adsm_object *object, uint32_t b, size_t piece)
 {
 	enum adsm_block_event event;
-	const size_t most = object->blocks.n == 1 ? 1 : FETCH_MAX >> object->blocks.shift;
+	const size_t most = object->blocks.n == 1 ? 1 : piece >> object->blocks.shift;
 
 	return adsm_blocks_range(&object->blocks, false, (size_t)b << object->blocks.shift, object->size,
 				 most ? most : 1, &event);
@@ -214,7 +216,8 @@ static int take_pages(struct adsm_object *object)
 	return error ? error : 1;
 }
 
-int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t *fetched, struct adsm_sigset *old)
+int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t piece, size_t *fetched,
+			struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
 	uint32_t b = 0, n;
@@ -241,7 +244,7 @@ int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t *fetche
 	error = take_pages(object);
 	if (error)
 		return error < 0 ? error : 0;
-	while (!(n = run_of(object, b)))
+	while (!(n = run_of(object, b, piece)))
 		b++;
 	error = adsm_blocks_fetch(object, b, n);
 	if (error)
@@ -265,7 +268,8 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 			adsm_fail(-ENOMEM, "kernel '%s': %s has no memory left for the objects of the call",
 				  name_of(bound), home->device->name);
 	while (!result && may_leave(object, home))
-		result = adsm_residency_step(object, adsm_object_user(object), &fetched, old);
+		result = adsm_residency_step(object, adsm_object_user(object), ADSM_RESIDENCY_PIECE,
+					     &fetched, old);
 	adsm_note_displaced(object, result == 1, fetched, start_ns);
 	if (result == 1)
 		adsm_object_displace(object);

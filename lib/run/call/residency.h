@@ -25,17 +25,22 @@ extern uint64_t (*adsm_residency_available)(void);
  */
 int adsm_bind_resident(struct adsm_bound *bound, struct adsm_sigset *old);
 
+#define ADSM_RESIDENCY_PIECE ((size_t)16 << 20)
+
 /*
  * One step of moving an object to the host. The caller has the home's lock, and its call mutex if no call may begin
  * meanwhile. The lock may be given back; @old: the signal mask from taking it. @seq: a call that the step has to wait
- * for; 0: none. *@fetched grows by the bytes that were fetched.
+ * for; 0: none. @piece: the most bytes of one fetch, if a block is not larger: other threads can use the object between
+ * two. *@fetched grows by the bytes that were fetched.
  *
  * Returns 0 if the caller must look again, because the lock was given back; 1 if the host has all bytes, no transfer
  * uses the object, and @seq is 0; or:
  *   -ENOMEM        the host has no memory for the object
  *   -EIO, -ENODEV  the object could not be fetched
  */
-int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t *fetched, struct adsm_sigset *old);
+int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t piece, size_t *fetched,
+			struct adsm_sigset *old);
 
-/* Could @home get memory for @size bytes of objects from elsewhere, beside the call's own? No lock is held. */
+/* Could @home get memory for @size bytes of objects from elsewhere, and for the call's objects that are there? No lock
+ * is held. */
 bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size);

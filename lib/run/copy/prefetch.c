@@ -10,8 +10,6 @@
 #include "run/wait/left.h"
 #include "run/wait/wait.h"
 
-#define PIECE ((size_t)4 << 20)		/* most bytes of one transfer; a larger block is one piece */
-
 /* ---- with the lock held, which the functions give away meanwhile. The object is live when they begin */
 
 /* Returns 1 if a call has moved the object to another device, so that nothing is left to do; or -EINVAL, if it was
@@ -36,7 +34,7 @@ static int wait_for_call(struct adsm_home *home, uint64_t seq)
 	int error;
 
 	adsm_unlock(&home->lock);
-	error = adsm_wait_call_behind(home, seq);
+	error = adsm_wait_call(home, seq);
 	adsm_lock(&home->lock);
 	return error;
 }
@@ -118,7 +116,7 @@ static int collect(const struct adsm_prefetch *prefetch)
 static uint32_t free_run(const struct adsm_object *object, uint32_t b, uint32_t end)
 {
 	/* With ADSM_EVICT_BATCH=1 no two sends are merged. */
-	size_t most = adsm_protocol_options.evict_batch == 1 ? 1 : PIECE >> object->blocks.shift;
+	size_t most = adsm_protocol_options.evict_batch == 1 ? 1 : ADSM_PREFETCH_PIECE >> object->blocks.shift;
 	uint32_t n = 0;
 
 	while (b + n < end && (n < most || !n) && !object->blocks.at[b + n].holds)

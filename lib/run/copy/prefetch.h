@@ -4,6 +4,8 @@
 
 #include "core/object.h"
 
+#define ADSM_PREFETCH_PIECE ((size_t)4 << 20)	/* most bytes of one transfer; a larger block is one piece */
+
 /*
  * Move an object to another home, after the calls up to @last_seq that use it. The caller holds no lock, and signals
  * are blocked.

@@ -31,6 +31,7 @@ static void run_watcher(void *arg)
 	struct adsm_watcher *watcher = arg;
 	uint32_t word;
 
+	adsm_spent.in_background = true;
 	while (goes_on(watcher->home, &watcher->word, &word)) {
 		adsm_watch_calls(watcher->home, watcher->lane);
 		adsm_os_wait(&watcher->word, word, 0, false);

@@ -145,8 +145,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
 }
 
-/* @watches: the waiting thread is the library's own, not the program's. */
-static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watches)
+static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 {
 	uint64_t start;
 	int error, tries = 0;
@@ -164,7 +163,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watche
 		if (ask && !error && !done && ++tries > ASK_TRIES)
 			error = -EIO;
 	} while (!done && (!error || error == -EINTR));
-	if (!watches)
+	if (!adsm_spent.in_background)
 		adsm_note_wait(home->index, start);
 	if (error)
 		return adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
@@ -174,7 +173,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watche
 
 int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 {
-	return wait_call(home, seq, true, false);
+	return wait_call(home, seq, true);
 }
 
 int adsm_wait_call_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
@@ -185,11 +184,6 @@ int adsm_wait_call_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_si
 	error = adsm_wait_call(home, seq);
 	adsm_home_lock(home, old);
 	return error;
-}
-
-int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq)
-{
-	return wait_call(home, seq, true, true);
 }
 
 /* The first call up to @seq that is not known to have ended, or 0. The number is read once: other threads change it,
@@ -276,7 +270,7 @@ void adsm_watch_calls(struct adsm_home *home, unsigned lane)
 		adsm_home_unlock(home, &old);
 		if (!seq)
 			return;
-		if (wait_call(home, seq, true, true))	/* the error may be temporary: try again soon */
+		if (wait_call(home, seq, true))	/* the error may be temporary: try again soon */
 			adsm_os_wait(&watcher->word, atomic_load(&watcher->word), 1000000, false);
 	}
 }
@@ -330,7 +324,7 @@ int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset 
 	adsm_in_fault = 0;
 	adsm_home_unlock(home, old);
 	started = start_touching(home);
-	error = wait_call(home, seq, !in_fault || !home->has_service, false);
+	error = wait_call(home, seq, !in_fault || !home->has_service);
 	adsm_home_lock(home, old);
 	adsm_in_fault = in_fault;
 	/* The lock is held, so the work that waited is done before the next call. */

@@ -8,14 +8,13 @@
 void adsm_retire(struct adsm_home *home);
 /* The same for all devices. The caller holds no lock. Counters are then up to date, even if no thread has waited. */
 void adsm_retire_all(void);
-/* Wait until call @seq has ended, with or without an error. Negative: waiting failed. */
+/* Wait until call @seq has ended, with or without an error. Negative: waiting failed. In a thread of the library
+ * (adsm_spent.in_background) the time does not count for the program. */
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
 /* The same for a caller that holds the lock, which is given back meanwhile, with the signals of @old. */
 int adsm_wait_call_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old);
 /* The same for all calls up to @seq. */
 int adsm_wait_calls_to(struct adsm_home *home, uint64_t seq);
-/* The same in a thread of the library: the time does not count for the program. */
-int adsm_wait_call_behind(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend. Returns true if the calls have ended. */
 bool adsm_wait_calls_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
 /* Sleep until something of the home has changed since its tick was @tick, or a signal handler has run. */

@@ -19,6 +19,7 @@ struct call {
 	unsigned n;			/* bytes it works on */
 	unsigned long spins;
 	bool unnamed;
+	const struct spot *overwritten;	/* an object that is named OUT; NULL: none */
 };
 
 static const char *const names[KERNELS] = {
@@ -119,6 +120,13 @@ static bool launch(struct call *call)
 		note("refused", NULL, (unsigned)-error);
 		if (!may && !must && !mixed && error != -ENOMEM)
 			FAIL("refused with %d (%s)", error, adsmLastError());
+		/* It may have moved without its contents. */
+		if (mixed && call->overwritten) {
+			settle(call->overwritten->object);
+			note("undefined", call->overwritten, 0);
+			make_bytes(call->overwritten->shadow, call->overwritten->size, draw_from(&me->state));
+			write_spot(call->overwritten);
+		}
 		return false;
 	}
 	for (size_t i = 0; i < call->n_spots; i++)
@@ -229,6 +237,7 @@ static void copy_to(struct spot *to, const struct spot *from, bool any, bool unn
 	call.unnamed = unnamed;
 	use_spot(&call, from, any && !unnamed ? adsmIn(from->p) : adsmPtr(from->p));
 	use_spot(&call, to, unnamed || (out && !any) ? adsmPtr(to->p) : out ? adsmOut(to->p) : adsmInOut(to->p));
+	call.overwritten = out ? to : NULL;
 	if (launch(&call))
 		memcpy(to->shadow, from->shadow, to->size);
 }
@@ -277,6 +286,7 @@ void call_const(void)
 	settle(table.object);
 	call = begin_call(FROM_CONST, to.size);
 	use_spot(&call, &to, out ? adsmPtr(to.p) : adsmInOut(to.p));
+	call.overwritten = out ? &to : NULL;
 	note("constants", &table, own);
 	memcpy(buffer, table.shadow, to.size);
 	if (own) {
@@ -521,6 +531,7 @@ void device_call(void)
 	} else {
 		call.args[call.n_args++] = adsmIn(d->p);
 		use_spot(&call, &s, is_whole(&s) ? adsmOut(s.p) : adsmInOut(s.p));
+		call.overwritten = is_whole(&s) ? &s : NULL;
 		if (launch(&call))
 			memcpy(s.shadow, d->shadow, s.size);
 	}
