@@ -82,6 +82,13 @@ void adsm_peer_close(int fd)
 	sys(SYS_close, fd);
 }
 
+int adsm_peer_process(int fd)
+{
+	struct ucred other = { 0 };
+
+	return peer_credentials(fd, &other) ? 0 : other.pid;
+}
+
 /* ---- finding a process's socket */
 
 /* An entry of a directory, as the system returns it. */

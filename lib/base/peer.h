@@ -24,6 +24,8 @@ int adsm_peer_shut(int fd);
 /* Connect to a process that answers; -ENOENT: it does not answer. adsm_peer_close() closes the connection. */
 int adsm_peer_connect(int pid);							/* [signal] */
 void adsm_peer_close(int fd);							/* [signal] */
+/* The process at the other end, which has connected; 0: not known. */
+int adsm_peer_process(int fd);							/* [signal] */
 int adsm_peer_send(int fd, const void *data, size_t size);			/* [signal] */
 /* False: the process has ended. */
 bool adsm_peer_runs(int pid);							/* [signal] */

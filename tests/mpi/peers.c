@@ -19,7 +19,8 @@
 #include "base/peer.h"
 
 #define SIZE ((size_t)1 << 20)
-#define N_HELD 200			/* more than are answered at one time */
+#define N_AT_ONCE 64			/* requests that are answered at one time */
+#define N_HELD 200			/* more than that */
 #define NOBODY 65534
 
 static char *self;
@@ -29,6 +30,15 @@ struct message {
 	uint32_t first, n;		/* of a question: is it to be written; of an answer: an error */
 	struct iovec ranges[8];
 };
+
+/* Do nothing, until the process has ended. */
+static _Noreturn void pause_beside(pid_t pid)
+{
+	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+	poll(&ended, 1, -1);
+	_exit(0);
+}
 
 /* What the other process does; the addresses are this one's. */
 static int other(const char *what, pid_t pid, char *p)
@@ -70,6 +80,18 @@ static int other(const char *what, pid_t pid, char *p)
 		CHECK_EQ(message.first, 0);
 		memset(buffer, 4, SIZE);
 		CHECK_EQ(process_vm_writev(pid, &here, 1, message.ranges, 1, 0), (ssize_t)SIZE);
+		_exit(0);
+	} else if (!strcmp(what, "fork")) {
+		/* As many writes as are answered at one time. A child has the sockets when this process ends. */
+		for (size_t i = 0; i < N_AT_ONCE; i++) {
+			fd = adsm_peer_connect(pid);
+			CHECKF(fd >= 0, "%zu: %d", i, fd);
+			message = (struct message){ 1, 1, { { p + i * 4096, 4096 } } };
+			CHECK_EQ(adsm_peer_send(fd, &message, 8 + sizeof(there)), 0);
+			CHECK_EQ(adsm_peer_receive(fd, &message, sizeof(message), pid), (long)(8 + sizeof(there)));
+		}
+		if (!fork())
+			pause_beside(pid);
 		_exit(0);
 	} else if (!strcmp(what, "nonsense")) {
 		for (int i = 0; i < 64; i++) {
@@ -294,6 +316,9 @@ int main(int argc, char **argv)
 	kill(held, SIGKILL);
 	CHECK_EQ(waitpid(held, &status, 0), held);
 	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("read", getpid(), p));
+	/* The writes end although a child has their sockets, and nothing has changed. */
+	end(start("fork", getpid(), p));
 	end(start("read", getpid(), p));
 	held = start("hold", getpid(), p);
 	CHECK_EQ(waitpid(held, &status, WUNTRACED), held);

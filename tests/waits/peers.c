@@ -27,6 +27,11 @@ int adsm_peer_listen(int *ret_fd, char ret_thread[ADSM_PEER_THREAD_SIZE])
 	return 0;
 }
 
+int adsm_peer_process(int fd)
+{
+	return 0;
+}
+
 int adsm_fd_keep(int fd, struct adsm_fd **ret_own)
 {
 	*ret_own = (struct adsm_fd *)&connections;

@@ -64,11 +64,12 @@ static bool is_valid(const struct question *question, long size)
 static void serve(int fd)
 {
 	struct adsm_io io = { .detached = true, .where = __builtin_return_address(0) };
+	const int pid = adsm_peer_process(fd);
 	struct question question;
 	struct answer answer;
 	uint64_t delivered;
 
-	if (!is_valid(&question, adsm_peer_receive(fd, &question, sizeof(question), 0)))
+	if (!is_valid(&question, adsm_peer_receive(fd, &question, sizeof(question), pid)))
 		return;
 	answer.error = (question.write ? adsm_io_begin_input : adsm_io_begin_output)(&io, question.ranges,
 										    (int)question.n, answer.pieces);
@@ -78,7 +79,7 @@ static void serve(int fd)
 		return;
 	}
 	/* If the other process ends before, this counts as if nothing has come. */
-	if (adsm_peer_receive(fd, &delivered, sizeof(delivered), 0) != sizeof(delivered) || delivered > io.size)
+	if (adsm_peer_receive(fd, &delivered, sizeof(delivered), pid) != sizeof(delivered) || delivered > io.size)
 		delivered = 0;
 	answer.error = adsm_io_end(&io, delivered);
 	adsm_peer_send(fd, &answer, ANSWER_SIZE(0));
