@@ -14,6 +14,7 @@
 #include "core/resident.h"
 #include "run/object/alloc.h"
 #include "run/call/call.h"
+#include "run/call/dataflow_end.h"
 #include "run/copy/copy.h"
 #include "run/wait/enter.h"
 #include "run/copy/explicit.h"
@@ -140,6 +141,14 @@ void *adsmSafeAlloc(size_t size)
 	return adsmAlloc(size);
 }
 
+/* Calls by ranges that have not begun need the object. */
+static int free_object(void *p, enum adsm_maker maker)
+{
+	int error = adsm_dataflow_leave_object(p);
+
+	return error ? error : adsm_object_free(p, maker, true, NULL);
+}
+
 int adsmFree(void *p)
 {
 	ADSM_TELLS;
@@ -147,7 +156,7 @@ int adsmFree(void *p)
 
 	adsm_io_look_back(ADSM_STACK());
 	if (p && !error)
-		error = adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL);
+		error = free_object(p, ADSM_MAKER_ALLOC);
 	adsm_printed_show();
 	return ADSM_TOLD(error);
 }
@@ -269,7 +278,7 @@ int adsmDeviceFree(void *p)
 	ADSM_TELLS;
 	int error = p ? adsm_start() : 0;
 
-	return ADSM_TOLD(error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true, NULL));
+	return ADSM_TOLD(error || !p ? error : free_object(p, ADSM_MAKER_DEVICE_ALLOC));
 }
 
 int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)

@@ -11,6 +11,7 @@
 #include "core/life.h"
 #include "core/resident.h"
 #include "run/object/alloc.h"
+#include "run/call/dataflow_end.h"
 #include "run/wait/coalesced.h"
 #include "run/copy/copy.h"
 #include "run/wait/enter.h"
@@ -136,7 +137,9 @@ int adsm_driver_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address
 
 int adsm_driver_forget(const void *p, bool wait, adsm_kept_free *driver_free)
 {
-	return adsm_object_free((void *)p, ADSM_MAKER_DRIVER, wait, driver_free);
+	int error = wait ? adsm_dataflow_leave_object(p) : 0;
+
+	return error ? error : adsm_object_free((void *)p, ADSM_MAKER_DRIVER, wait, driver_free);
 }
 
 bool adsm_driver_give_up(struct adsm_home *home)

@@ -379,6 +379,31 @@ static void ends(void)
 	free_all((adsmOnce *[]){ a, c, d }, 3);
 }
 
+/* So does memory that it points to. */
+static void memory_stays(void)
+{
+	adsmOnce *a = units(1), *c = units(1);
+	int *p = adsmAlloc(WORDS * sizeof(int)), *q = adsmDeviceAlloc(WORDS * sizeof(int));
+
+	CHECK(p && q);
+	for (int i = 0; i < WORDS; i++)
+		p[i] = 10 * i;
+	CHECK_OK(adsmCopyToDevice(q, p, WORDS * sizeof(int)));
+	CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(WORDS / 64, 1, 1), block, adsmIn(p), adsmOnceIn(a, 0, 1),
+			      adsmOnceOut(c, 0, 1), adsmVal(WORDS), adsmVal(0), adsmUse(q, ADSM_ACCESS_IN)));
+	/* No other call sets what it waits for. */
+	CHECK_EQ(adsmFree(p), -EBUSY);
+	told("'add' waits");
+	CHECK_EQ(adsmDeviceFree(q), -EBUSY);
+	CHECK_EQ(adsmOnceFree(c), -EBUSY);
+	fill(a, 0, 1);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmDeviceFree(q));
+	for (int i = 0; i < WORDS; i++)
+		CHECK_AT(((const int *)adsmOnceGet(c, 0))[i], i, 11 * i + 1);
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
 /* On the CPU's device only: it ends, and threads that wait for units of the call get an error. */
 static void crash(void)
 {
@@ -396,7 +421,8 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
 		{ "deadlock", deadlock }, { "once_more", once_more }, { "both", both }, { "overlap", overlap },
-		{ "little_memory", little_memory }, { "ends", ends },
+		{ "little_memory", little_memory },
+		{ "memory_stays", memory_stays }, { "ends", ends },
 	};
 	static const struct test_case alone = { "crash", crash };
 	bool crashes = argc == 2 && !strcmp(argv[1], "crash");

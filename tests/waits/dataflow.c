@@ -15,6 +15,7 @@ _Atomic(struct adsm_once_table *) adsm_once_table;
 STEP_HAS_NEVER
 STEP_NEVER(adsm_object_alloc)
 STEP_NEVER(adsm_object_free)
+STEP_NEVER(adsm_object_enter)
 STEP_NEVER(adsm_copy_explicit)
 STEP_NEVER(adsm_once_spin)
 STEP_NEVER(adsm_once_wait_begin)
@@ -97,7 +98,7 @@ void adsm_os_thread_join(struct adsm_thread *thread)
 
 static void stop(void *arg)
 {
-	adsm_dataflow_wait(NULL);
+	STEP_CHECK(!adsm_dataflow_leave(&module));
 	adsm_dataflow_stop();
 }
 

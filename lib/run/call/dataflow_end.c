@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "run/call/dataflow_queue.h"
+#include "run/wait/enter.h"
 
 static const struct adsm_dataflow_range *find_range(const struct adsm_dataflow_call *call,
 						 const struct adsm_once_object *object, bool unset)
@@ -24,50 +25,56 @@ static const struct adsm_dataflow_range *find_range(const struct adsm_dataflow_c
 	return NULL;
 }
 
-int adsm_dataflow_check(const struct adsm_once_object *object)
-{
-	const struct adsm_dataflow_call *waits = NULL;
-	int error = 0;
+/* What is to be freed: one of these. */
+struct used {
+	const adsmModule *module;
+	const struct adsm_once_object *object;
+	uintptr_t start;		/* memory */
+	size_t size;
+};
 
-	adsm_mutex_lock(&adsm_dataflow_mutex);
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
-		for (const struct adsm_dataflow_call *call = adsm_dataflow_queues[i].first; call; call = call->next)
-			if (find_range(call, object, true))
-				waits = call;
-	if (waits)
-		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: a call of kernel '%s' waits "
-				  "for units of it", object->handle.address, waits->kernel->info->name);
-	adsm_mutex_unlock(&adsm_dataflow_mutex);
-	return error;
+/* Has the call a pointer to the memory? Those to the buffers of its ranges are its own. */
+static bool points_to(const struct adsm_dataflow_call *call, const struct used *used)
+{
+	for (size_t i = 0, range = 0; i < call->n_args; i++) {
+		const adsmArg *arg = &call->args[i];
+
+		if (range < call->n_ranges && call->ranges[range].arg == arg)
+			range++;
+		else if ((arg->kind == ADSM_ARG_POINTER || arg->kind == ADSM_ARG_USE) &&
+			 (uintptr_t)arg->data - used->start < used->size)
+			return true;
+	}
+	return false;
 }
 
-/* Are there calls that use the object, or, if @object is NULL, calls of the module's kernels? */
-static bool has_calls(const struct adsm_once_object *object, const adsmModule *module)
+static bool uses(const struct adsm_dataflow_call *call, const struct used *used)
+{
+	return used->module ? call->kernel->module == used->module :
+		used->object ? find_range(call, used->object, false) != NULL : points_to(call, used);
+}
+
+static bool has_calls(const struct used *used)
 {
 	bool has = false;
 
 	adsm_mutex_lock(&adsm_dataflow_mutex);
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		for (const struct adsm_dataflow_call *call = adsm_dataflow_queues[i].first; call; call = call->next)
-			has |= object ? find_range(call, object, false) != NULL : call->kernel->module == module;
+			has |= uses(call, used);
 	adsm_mutex_unlock(&adsm_dataflow_mutex);
 	return has;
 }
 
-static void wait_until_none(const struct adsm_once_object *object, const adsmModule *module)
+static void wait_until_none(const struct used *used)
 {
 	for (;;) {
 		uint32_t word = atomic_load(&adsm_dataflow_ended);
 
-		if (!has_calls(object, module))
+		if (!has_calls(used))
 			return;
 		adsm_os_wait(&adsm_dataflow_ended, word, 0, false);
 	}
-}
-
-void adsm_dataflow_wait(const struct adsm_once_object *object)
-{
-	wait_until_none(object, NULL);
 }
 
 /* Are all units that the call reads set, or will they be? Lock held; the same for the next function. */
@@ -83,8 +90,8 @@ static bool gets_all(const struct adsm_dataflow_call *call)
 	return true;
 }
 
-/* Find a call of the module's that waits for a unit which no other call will set, or that is behind such a call. */
-static const struct adsm_dataflow_call *find_stuck(const adsmModule *module)
+/* Find a call that waits for a unit which no other call will set, or that is behind such a call. */
+static const struct adsm_dataflow_call *find_stuck(const struct used *used)
 {
 	bool more = true;
 
@@ -104,23 +111,49 @@ static const struct adsm_dataflow_call *find_stuck(const adsmModule *module)
 	}
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		for (const struct adsm_dataflow_call *call = adsm_dataflow_queues[i].first; call; call = call->next)
-			if (!call->goes_on && call->kernel->module == module)
+			if (find_range(call, used->object, true) || (!call->goes_on && uses(call, used)))
 				return call;
 	return NULL;
 }
 
-int adsm_dataflow_leave(const adsmModule *module)
+static int leave(const struct used *used)
 {
 	const struct adsm_dataflow_call *stuck;
 	int error = 0;
 
 	adsm_mutex_lock(&adsm_dataflow_mutex);
-	stuck = find_stuck(module);
-	if (stuck)
+	stuck = find_stuck(used);
+	if (stuck && find_range(stuck, used->object, true))
+		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: a call of kernel '%s' waits "
+				  "for units of it", used->object->handle.address, stuck->kernel->info->name);
+	else if (stuck)
 		error = adsm_fail(-EBUSY, "a call of kernel '%s' waits for units of write-once objects that no other "
 				  "call sets", stuck->kernel->info->name);
 	adsm_mutex_unlock(&adsm_dataflow_mutex);
 	if (!error)
-		wait_until_none(NULL, module);
+		wait_until_none(used);
 	return error;
+}
+
+int adsm_dataflow_leave(const adsmModule *module)
+{
+	return leave(&(struct used){ .module = module });
+}
+
+int adsm_dataflow_leave_once(const struct adsm_once_object *object)
+{
+	return leave(&(struct used){ .object = object });
+}
+
+int adsm_dataflow_leave_object(const void *p)
+{
+	struct used used = { .start = (uintptr_t)p };
+	struct adsm_sigset old;
+	const struct adsm_object *object = adsm_object_enter(p, &old);
+
+	if (!object)
+		return 0;
+	used.size = object->span;
+	adsm_home_unlock(object->home, &old);
+	return leave(&used);
 }

@@ -4,9 +4,11 @@
 
 #include "once/once.h"
 
-/* Returns -EBUSY, with an error text, if a call that has not begun reads a unit of the object that is not set. */
-int adsm_dataflow_check(const struct adsm_once_object *object);
-/* Wait until no call uses the object. The caller holds no lock. */
-void adsm_dataflow_wait(const struct adsm_once_object *object);
-/* Wait until there are no calls of the module's kernels. Returns -EBUSY if one could wait forever. */
+/*
+ * Wait until there are no calls of the module's kernels, that name the write-once object, or that have a pointer into
+ * the object at @p. The caller holds no lock. Returns -EBUSY, with an error text, if one of them could wait forever, or
+ * reads a unit of the object that is not set.
+ */
 int adsm_dataflow_leave(const adsmModule *module);
+int adsm_dataflow_leave_once(const struct adsm_once_object *object);
+int adsm_dataflow_leave_object(const void *p);

@@ -38,17 +38,16 @@ int adsm_once_free(struct adsm_once_object *object)
 {
 	int error = check_waiters(object);
 
-	if (!error)
-		error = adsm_dataflow_check(object);
 	if (error)
 		return error;
 	if (atomic_exchange(&object->closing, true))
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", object->handle.address);
-	adsm_dataflow_wait(object);
+	error = adsm_dataflow_leave_once(object);
 	/* Calls that are just being entered have a reference. */
-	while (atomic_load(&object->users))
+	while (!error && atomic_load(&object->users))
 		sched_yield();
-	error = wait_for_calls(object);
+	if (!error)
+		error = wait_for_calls(object);
 	if (!error)
 		error = check_waiters(object);
 	if (error)
