@@ -142,12 +142,14 @@ static int enqueue_word(void *arg)
 }
 
 /*
- * Send what the CPU has written to the words that a stream will wait for. The library does not record the wait itself
- * as a command. Otherwise a later copy that writes the word would wait for the command, and the stream for the copy.
+ * Send what the CPU has written to a word that the stream will wait for. The library does not note the wait itself as a
+ * call. Otherwise the copy that ends the wait would wait for that call, and the stream for the copy.
  */
-static CUresult send_words(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, CUstream stream)
+static CUresult send_word(struct adsm_home *home, const struct adsm_driver_use *use, CUstream stream)
 {
-	return adsm_cuda_command(home, uses, n, stream, NULL, NULL);
+	int error = adsm_driver_send(home, use, stream);
+
+	return error ? adsm_cuda_failure(error, stream) : CUDA_SUCCESS;
 }
 
 static CUresult use_word(struct word *word, bool per_thread)
@@ -163,7 +165,7 @@ static CUresult use_word(struct word *word, bool per_thread)
 	word->dst = adsm_driver_address(&place);
 	if (word->access != ADSM_ACCESS_IN)
 		return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
-	result = send_words(place.home, &use, 1, stream);
+	result = send_word(place.home, &use, stream);
 	return result != CUDA_SUCCESS ? result : adsm_cuda_passed(enqueue_word(word));
 }
 
@@ -212,35 +214,45 @@ static int enqueue_operations(void *arg)
 	return o->driver(o->given, o->n, o->list, o->flags);
 }
 
-static bool is_of_word(const CUstreamBatchMemOpParams *operation, unsigned *ret_access)
+/* How an operation accesses its word; 0: it has no word. */
+static unsigned access_of(const CUstreamBatchMemOpParams *operation)
 {
-	const int kind = operation->any.operation;
-
-	*ret_access = kind == WAIT_VALUE_32 || kind == WAIT_VALUE_64 ? ADSM_ACCESS_IN : ADSM_ACCESS_INOUT;
-	return *ret_access == ADSM_ACCESS_IN || kind == WRITE_VALUE_32 || kind == WRITE_VALUE_64;
+	switch (operation->any.operation) {
+	case WAIT_VALUE_32:
+	case WAIT_VALUE_64:
+		return ADSM_ACCESS_IN;
+	case WRITE_VALUE_32:
+	case WRITE_VALUE_64:
+		return ADSM_ACCESS_INOUT;
+	default:
+		return 0;
+	}
 }
 
-/* Find the objects that the operations use in this way, and put the device's addresses in @list. Returns the number of
- * uses. */
-static size_t find_uses(struct adsm_home *home, CUstreamBatchMemOpParams *list, unsigned n_list, unsigned wanted,
-			struct adsm_driver_use *uses)
+/*
+ * Put the device's addresses in the list, and send the words that the stream will wait for. @uses gets the objects that
+ * the operations write; *ret_n may be more than its size.
+ */
+static CUresult prepare(struct adsm_home *home, const struct operations *operations, CUstream stream,
+			struct adsm_driver_use *uses, size_t *ret_n)
 {
+	CUresult result = CUDA_SUCCESS;
 	struct adsm_driver_place place;
-	unsigned access;
-	size_t n = 0;
 
-	for (unsigned i = 0; i < n_list; i++) {
-		const void *p = (void *)(uintptr_t)list[i].any.address;
+	*ret_n = 0;
+	for (unsigned i = 0; i < operations->n && result == CUDA_SUCCESS; i++) {
+		CUstreamBatchMemOpParams *operation = &operations->list[i];
+		struct adsm_driver_use use = { (void *)(uintptr_t)operation->any.address, access_of(operation) };
 
-		if (!is_of_word(&list[i], &access) || access != wanted || !adsm_driver_find(p, &place) ||
-		    place.home != home)
+		if (!use.access || !adsm_driver_find(use.p, &place) || place.home != home)
 			continue;
-		if (n < ADSM_DRIVER_USES)
-			uses[n] = (struct adsm_driver_use){ p, access };
-		n++;
-		list[i].any.address = adsm_driver_address(&place);
+		operation->any.address = adsm_driver_address(&place);
+		if (use.access == ADSM_ACCESS_IN)
+			result = send_word(home, &use, stream);
+		else if ((*ret_n)++ < ADSM_DRIVER_USES)
+			uses[*ret_n - 1] = use;
 	}
-	return n;
+	return result;
 }
 
 static CUresult run_operations(struct operations *operations, bool per_thread)
@@ -249,7 +261,7 @@ static CUresult run_operations(struct operations *operations, bool per_thread)
 	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
 	struct adsm_driver_use uses[ADSM_DRIVER_USES];
 	CUstreamBatchMemOpParams *own;
-	CUresult result = CUDA_SUCCESS;
+	CUresult result;
 	size_t n;
 
 	if (!home || !operations->n || adsm_cuda_capturing(stream))
@@ -257,12 +269,8 @@ static CUresult run_operations(struct operations *operations, bool per_thread)
 	own = malloc(operations->n * sizeof(*own));
 	if (!own)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	memcpy(own, operations->list, operations->n * sizeof(*own));
-	n = find_uses(home, own, operations->n, ADSM_ACCESS_IN, uses);
-	if (n)
-		result = send_words(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream);
-	n = find_uses(home, own, operations->n, ADSM_ACCESS_INOUT, uses);
-	operations->list = own;
+	operations->list = memcpy(own, operations->list, operations->n * sizeof(*own));
+	result = prepare(home, operations, stream, uses, &n);
 	if (result == CUDA_SUCCESS)
 		result = n ? adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations,
 					       operations) : adsm_cuda_passed(enqueue_operations(operations));

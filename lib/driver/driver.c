@@ -213,6 +213,20 @@ int adsm_driver_call(struct adsm_home *home, const struct adsm_driver_use *uses,
 	return call(home, uses, n, &c, false, ret_result);
 }
 
+/* Stands for a command that the driver refuses. */
+static int give_nothing(void *arg)
+{
+	(void)arg;
+	return 1;
+}
+
+int adsm_driver_send(struct adsm_home *home, const struct adsm_driver_use *use, void *queue)
+{
+	int result;
+
+	return adsm_driver_call(home, use, 1, queue, give_nothing, NULL, &result);
+}
+
 int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result)
 {
 	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };

@@ -104,6 +104,11 @@ int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void 
  */
 void adsm_driver_launched(struct adsm_home *home);
 void adsm_driver_launched_on(void *queue);
+/*
+ * Send what the CPU has written to an object, before the program gives @queue a command that reads it. No call is
+ * noted: later uses of the object do not wait for that command. Results as of adsm_driver_call().
+ */
+int adsm_driver_send(struct adsm_home *home, const struct adsm_driver_use *use, void *queue);
 /* Call this after the program has waited for its commands: it notes their end, and fetches what the protocol requires.
  * If there are objects whose accesses are not detected (batch), it waits for all commands. */
 int adsm_driver_sync(struct adsm_home *home);

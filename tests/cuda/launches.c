@@ -290,29 +290,66 @@ static void do_born(void)
 	CHECK(*p == 2);
 }
 
+/* As the driver has them. */
+struct operation { uint64_t operation, address, value, flags, rest[2]; };
+
+#define EQUAL 1		/* CU_STREAM_WAIT_VALUE_EQ */
+#define WAIT_32(p, value) { 1, (uintptr_t)(p), value, EQUAL, { 0 } }
+#define WAIT_64(p, value) { 4, (uintptr_t)(p), value, EQUAL, { 0 } }
+
 /* A wait of a stream gets what the CPU has written before, and what a copy writes later. */
 static void do_waits(void)
 {
 	const unsigned later = 8;
 	volatile unsigned *p = allocate(4);
 	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
-	/* As the driver has them; the comparison is CU_STREAM_WAIT_VALUE_EQ. */
-	struct { uint64_t operation, address, value, flags, rest[2]; } list[2] = {
-		{ 1, (uintptr_t)(p + 1), 6, 1, { 0 } }, { 4, (uintptr_t)(p + 2), 7, 1, { 0 } },
-	};
+	struct operation list[] = { WAIT_32(p + 1, 6), WAIT_64(p + 2, 7) };
 
 	p[0] = 5;
-	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)p, 5, 1));
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)p, 5, EQUAL));
 	OK(cuStreamSynchronize(stream));
 	p[1] = 6;
 	p[2] = 7;
 	OK(cuStreamBatchMemOp_v2(stream, 2, list, 0));
 	OK(cuStreamSynchronize(stream));
 	CHECK(p[0] == 5 && p[1] == 6 && p[2] == 7);
-	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)(p + 3), later, 1));
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)(p + 3), later, EQUAL));
 	OK(cuMemcpyHtoD_v2((uintptr_t)(p + 3), &later, sizeof(later)));
 	OK(cuStreamSynchronize(stream));
 	CHECK(p[3] == later);
+}
+
+/* The copy that ends the first wait must not wait for what the stream has got after it. */
+static void do_two_waits(void)
+{
+	const unsigned values[] = { 5, 6 };
+	volatile unsigned *p = allocate(2), *q = allocate(1);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)p, values[0], EQUAL));
+	OK(cuMemsetD32Async((uintptr_t)q, 7, 1, stream));
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)(p + 1), values[1], EQUAL));
+	for (int i = 0; i < 2; i++)
+		OK(cuMemcpyHtoD_v2((uintptr_t)(p + i), &values[i], sizeof(values[i])));
+	OK(cuStreamSynchronize(stream));
+	CHECK(p[0] == values[0] && p[1] == values[1] && q[0] == 7);
+}
+
+/* More waits in one list than a command of the library names objects. */
+static void do_many_waits(void)
+{
+	volatile unsigned *p = allocate(9);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+	struct operation list[9];
+
+	for (unsigned round = 1; round <= 2; round++) {
+		for (size_t i = 0; i < 9; i++)
+			list[i] = (struct operation)WAIT_32(p + i, i < 8 ? 0 : round);
+		OK(cuStreamBatchMemOp_v2(stream, 9, list, 0));
+		OK(cuMemcpyHtoD_v2((uintptr_t)(p + 8), &round, sizeof(round)));
+		OK(cuStreamSynchronize(stream));
+	}
+	CHECK(p[8] == 2);
 }
 
 static volatile unsigned *seen_by_function;
@@ -397,8 +434,8 @@ static void do_each(void)
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "costs", do_costs }, { "costs-after-touch", do_costs_after_touch }, { "many", do_many },
 	{ "streams", do_streams }, { "destroyed", do_destroyed }, { "captured", do_captured }, { "born", do_born },
-	{ "waits", do_waits }, { "function", do_function }, { "errors", do_errors }, { "threads", do_threads },
-	{ "each", do_each },
+	{ "waits", do_waits }, { "two-waits", do_two_waits }, { "many-waits", do_many_waits },
+	{ "function", do_function }, { "errors", do_errors }, { "threads", do_threads }, { "each", do_each },
 };
 
 int main(int argc, char **argv)
