@@ -231,15 +231,16 @@ static unsigned access_of(const CUstreamBatchMemOpParams *operation)
 
 /*
  * Put the device's addresses in the list, and send the words that the stream will wait for. @uses gets the objects that
- * the operations write; *ret_n may be more than its size.
+ * the operations write; *ret_n may be more than its size. *ret_written: the operations up to the last of these writes.
  */
 static CUresult prepare(struct adsm_home *home, const struct operations *operations, CUstream stream,
-			struct adsm_driver_use *uses, size_t *ret_n)
+			struct adsm_driver_use *uses, size_t *ret_n, unsigned *ret_written)
 {
 	CUresult result = CUDA_SUCCESS;
 	struct adsm_driver_place place;
 
 	*ret_n = 0;
+	*ret_written = 0;
 	for (unsigned i = 0; i < operations->n && result == CUDA_SUCCESS; i++) {
 		CUstreamBatchMemOpParams *operation = &operations->list[i];
 		struct adsm_driver_use use = { (void *)(uintptr_t)operation->any.address, access_of(operation) };
@@ -247,22 +248,42 @@ static CUresult prepare(struct adsm_home *home, const struct operations *operati
 		if (!use.access || !adsm_driver_find(use.p, &place) || place.home != home)
 			continue;
 		operation->any.address = adsm_driver_address(&place);
-		if (use.access == ADSM_ACCESS_IN)
+		if (use.access == ADSM_ACCESS_IN) {
 			result = send_word(home, &use, stream);
-		else if ((*ret_n)++ < ADSM_DRIVER_USES)
-			uses[*ret_n - 1] = use;
+			continue;
+		}
+		if (*ret_n < ADSM_DRIVER_USES)
+			uses[*ret_n] = use;
+		++*ret_n;
+		*ret_written = i + 1;
 	}
 	return result;
+}
+
+/* Only the operations up to the last write are a command of the library. A copy that ends one of the waits behind them
+ * may write an object that the list has written. So the end of the command must not lie behind these waits. */
+static CUresult give_operations(struct adsm_home *home, struct operations *operations, CUstream stream)
+{
+	struct adsm_driver_use uses[ADSM_DRIVER_USES];
+	struct operations first = *operations;
+	CUresult result;
+	size_t n;
+
+	result = prepare(home, operations, stream, uses, &n, &first.n);
+	if (result == CUDA_SUCCESS && first.n)
+		result = adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations,
+					   &first);
+	operations->list += first.n;
+	operations->n -= first.n;
+	return result == CUDA_SUCCESS && operations->n ? adsm_cuda_passed(enqueue_operations(operations)) : result;
 }
 
 static CUresult run_operations(struct operations *operations, bool per_thread)
 {
 	CUstream stream = adsm_cuda_stream(operations->given, per_thread);
 	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
-	struct adsm_driver_use uses[ADSM_DRIVER_USES];
 	CUstreamBatchMemOpParams *own;
 	CUresult result;
-	size_t n;
 
 	if (!home || !operations->n || adsm_cuda_capturing(stream))
 		return adsm_cuda_passed(enqueue_operations(operations));
@@ -270,10 +291,7 @@ static CUresult run_operations(struct operations *operations, bool per_thread)
 	if (!own)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	operations->list = memcpy(own, operations->list, operations->n * sizeof(*own));
-	result = prepare(home, operations, stream, uses, &n);
-	if (result == CUDA_SUCCESS)
-		result = n ? adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations,
-					       operations) : adsm_cuda_passed(enqueue_operations(operations));
+	result = give_operations(home, operations, stream);
 	free(own);
 	return result;
 }

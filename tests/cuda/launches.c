@@ -295,6 +295,7 @@ struct operation { uint64_t operation, address, value, flags, rest[2]; };
 
 #define EQUAL 1		/* CU_STREAM_WAIT_VALUE_EQ */
 #define WAIT_32(p, value) { 1, (uintptr_t)(p), value, EQUAL, { 0 } }
+#define WRITE_32(p, value) { 2, (uintptr_t)(p), value, 0, { 0 } }
 #define WAIT_64(p, value) { 4, (uintptr_t)(p), value, EQUAL, { 0 } }
 
 /* A wait of a stream gets what the CPU has written before, and what a copy writes later. */
@@ -350,6 +351,20 @@ static void do_many_waits(void)
 		OK(cuStreamSynchronize(stream));
 	}
 	CHECK(p[8] == 2);
+}
+
+/* A list writes one word of an object, and waits for another. */
+static void do_write_and_wait(void)
+{
+	const unsigned later = 1;
+	volatile unsigned *p = allocate(2);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+	struct operation list[] = { WRITE_32(p, 3), WAIT_32(p + 1, later) };
+
+	OK(cuStreamBatchMemOp_v2(stream, 2, list, 0));
+	OK(cuMemcpyHtoD_v2((uintptr_t)(p + 1), &later, sizeof(later)));
+	OK(cuStreamSynchronize(stream));
+	CHECK(p[0] == 3 && p[1] == later);
 }
 
 static volatile unsigned *seen_by_function;
@@ -435,7 +450,8 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "costs", do_costs }, { "costs-after-touch", do_costs_after_touch }, { "many", do_many },
 	{ "streams", do_streams }, { "destroyed", do_destroyed }, { "captured", do_captured }, { "born", do_born },
 	{ "waits", do_waits }, { "two-waits", do_two_waits }, { "many-waits", do_many_waits },
-	{ "function", do_function }, { "errors", do_errors }, { "threads", do_threads }, { "each", do_each },
+	{ "write-and-wait", do_write_and_wait }, { "function", do_function }, { "errors", do_errors },
+	{ "threads", do_threads }, { "each", do_each },
 };
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver_copy.c - copies, fills, and waits of streams for words. An address of the device's is device memory, wherever
- * it is given; the CPU's memory is reached by a system call, since it may be anything: what cannot be read is an error
- * that sticks.
+ * driver_copy.c - copies, fills, and words that streams write or wait for. An address of the device's is device memory,
+ * wherever it is given; the CPU's memory is reached by a system call, since it may be anything: what cannot be read is
+ * an error that sticks.
  */
 #include "driver_own.h"
 
@@ -401,27 +401,48 @@ FILL(8, unsigned char)
 FILL(16, unsigned short)
 FILL(32, unsigned)
 
-/* ---- values that streams wait for */
+/* ---- words that streams write or wait for */
 
-/* As the driver's type: of all operations the double has waits until a word is a value. */
+/* As the driver's type: of all operations the double has writes, and waits until a word is a value. */
 struct memop { int operation; CUdeviceptr p; uint64_t value; unsigned flags; uint64_t rest[2]; };
 
 #define MEMOP_WAIT_32 1
+#define MEMOP_WRITE_32 2
 #define MEMOP_WAIT_64 4
+#define MEMOP_WRITE_64 5
 #define MEMOP_WAIT_EQUAL 1
 #define MEMOP_WAIT_NS 10000000000u
 
-static CUresult run_wait(struct op *op)
+static bool memop_waits(const struct memop *memop)
+{
+	return memop->operation == MEMOP_WAIT_32 || memop->operation == MEMOP_WAIT_64;
+}
+
+static bool memop_writes(const struct memop *memop)
+{
+	return memop->operation == MEMOP_WRITE_32 || memop->operation == MEMOP_WRITE_64;
+}
+
+static size_t memop_size(const struct memop *memop)
+{
+	return memop->operation == MEMOP_WAIT_32 || memop->operation == MEMOP_WRITE_32 ? 4 : 8;
+}
+
+static CUresult run_memop(struct op *op)
 {
 	const uint64_t until = driver_now_ns() + MEMOP_WAIT_NS;
 	struct memop memop;
 	CUresult error;
+	bool device;
 
 	memcpy(&memop, op->data, sizeof(memop));
+	device = is_device(memop.p);
+	if (memop_writes(&memop))
+		return move_end(device, memop.p, (char *)&memop.value, memop_size(&memop), true);
 	do {
 		uint64_t now = 0;
 
-		error = move_end(true, memop.p, (char *)&now, memop.operation == MEMOP_WAIT_32 ? 4 : 8, false);
+		error = move_end(device, memop.p, (char *)&now, memop_size(&memop), false);
 		if (error || now == memop.value)
 			return error;
 		usleep(1000);
@@ -436,12 +457,17 @@ static CUresult submit_memops(struct context *ctx, CUstream stream, bool per_thr
 	CUresult error = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		if ((memops[i].operation != MEMOP_WAIT_32 && memops[i].operation != MEMOP_WAIT_64) ||
-		    memops[i].flags != MEMOP_WAIT_EQUAL || !memory_is_device(memops[i].p, 4))
+		const struct memop *memop = &memops[i];
+
+		if (!(memop_waits(memop) && memop->flags == MEMOP_WAIT_EQUAL) &&
+		    !(memop_writes(memop) && !memop->flags))
 			return CUDA_ERROR_NOT_SUPPORTED;
+		if (!memory_is_device(memop->p, memop_size(memop)) &&
+		    !memory_is_pinned((void *)(uintptr_t)memop->p, memop_size(memop)))
+			return CUDA_ERROR_INVALID_VALUE;
 	}
 	for (unsigned i = 0; i < n && !error; i++) {
-		struct op op = { .run = run_wait, .data_size = sizeof(*memops), .data = malloc(sizeof(*memops)) };
+		struct op op = { .run = run_memop, .data_size = sizeof(*memops), .data = malloc(sizeof(*memops)) };
 
 		if (!op.data)
 			return CUDA_ERROR_OUT_OF_MEMORY;
@@ -458,8 +484,8 @@ static CUresult submit_memops(struct context *ctx, CUstream stream, bool per_thr
 	       submit_memops(ctx, stream, per_thread, &(struct memop){ operation, p, value, flags, { 0 } }, 1))
 MEMOP(cuStreamWaitValue32, uint32_t, MEMOP_WAIT_32)
 MEMOP(cuStreamWaitValue64, uint64_t, MEMOP_WAIT_64)
-MEMOP(cuStreamWriteValue32, uint32_t, 0)
-MEMOP(cuStreamWriteValue64, uint64_t, 0)
+MEMOP(cuStreamWriteValue32, uint32_t, MEMOP_WRITE_32)
+MEMOP(cuStreamWriteValue64, uint64_t, MEMOP_WRITE_64)
 CU_TWO(cuStreamBatchMemOp, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags),
        submit_memops(ctx, stream, per_thread, ops, n))
 CU_TWO(cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags),

@@ -8,7 +8,7 @@
  *   driver_vmm     virtual memory management
  *   driver_host    host memory
  *   driver_stream  order, events, capture
- *   driver_copy    copies, fills, waits for words
+ *   driver_copy    copies, fills, words
  *   driver_graph   graphs
  *   driver_module  images, launches
  *   driver_library kernels of no context
