@@ -121,7 +121,8 @@ static int enqueue_fill(void *arg)
 	return result;
 }
 
-/* ---- single words that a stream writes or waits for */
+/* ---- single words that a stream writes or waits for. The program may end a wait after it has accessed shared memory.
+ * So the library notes the end of earlier launches before the driver gets a wait. */
 
 struct word {
 	CUresult (*word)(CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags);
@@ -156,16 +157,21 @@ static CUresult use_word(struct word *word, bool per_thread)
 {
 	struct adsm_driver_use use = { (void *)(uintptr_t)word->dst, word->access };
 	CUstream stream = adsm_cuda_stream(word->given, per_thread);
+	const bool waits = word->access == ADSM_ACCESS_IN;
+	struct adsm_home *home = adsm_cuda_concerned();
 	struct adsm_driver_place place;
-	CUresult result;
+	CUresult result = CUDA_SUCCESS;
 
-	if (!adsm_driver_active() || !adsm_driver_find(use.p, &place) || adsm_cuda_capturing(stream) ||
-	    place.home != adsm_cuda_current_home())
+	if (!home || adsm_cuda_capturing(stream))
 		return adsm_cuda_passed(enqueue_word(word));
-	word->dst = adsm_driver_address(&place);
-	if (word->access != ADSM_ACCESS_IN)
-		return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
-	result = send_word(place.home, &use, stream);
+	if (waits)
+		adsm_driver_launched(home);
+	if (adsm_driver_find(use.p, &place) && place.home == home) {
+		word->dst = adsm_driver_address(&place);
+		if (!waits)
+			return adsm_cuda_command(home, &use, 1, stream, enqueue_word, word);
+		result = send_word(home, &use, stream);
+	}
 	return result != CUDA_SUCCESS ? result : adsm_cuda_passed(enqueue_word(word));
 }
 
@@ -245,6 +251,8 @@ static CUresult prepare(struct adsm_home *home, const struct operations *operati
 		CUstreamBatchMemOpParams *operation = &operations->list[i];
 		struct adsm_driver_use use = { (void *)(uintptr_t)operation->any.address, access_of(operation) };
 
+		if (use.access == ADSM_ACCESS_IN)
+			adsm_driver_launched(home);
 		if (!use.access || !adsm_driver_find(use.p, &place) || place.home != home)
 			continue;
 		operation->any.address = adsm_driver_address(&place);

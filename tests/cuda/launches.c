@@ -339,18 +339,20 @@ static void do_two_waits(void)
 /* More waits in one list than a command of the library names objects. */
 static void do_many_waits(void)
 {
-	volatile unsigned *p = allocate(9);
+	volatile unsigned *p = allocate(9), *q = allocate(1);
 	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
 	struct operation list[9];
 
 	for (unsigned round = 1; round <= 2; round++) {
 		for (size_t i = 0; i < 9; i++)
 			list[i] = (struct operation)WAIT_32(p + i, i < 8 ? 0 : round);
+		if (round == 2)
+			launch(increment, q, stream);
 		OK(cuStreamBatchMemOp_v2(stream, 9, list, 0));
 		OK(cuMemcpyHtoD_v2((uintptr_t)(p + 8), &round, sizeof(round)));
 		OK(cuStreamSynchronize(stream));
 	}
-	CHECK(p[8] == 2);
+	CHECK(p[8] == 2 && q[0] == 1);
 }
 
 /* A list writes one word of an object, and waits for another. */
@@ -365,6 +367,51 @@ static void do_write_and_wait(void)
 	OK(cuMemcpyHtoD_v2((uintptr_t)(p + 1), &later, sizeof(later)));
 	OK(cuStreamSynchronize(stream));
 	CHECK(p[0] == 3 && p[1] == later);
+}
+
+/* With a kernel behind a wait, a command of another stream ends the wait. */
+static void do_waits_before(void)
+{
+	volatile unsigned *p = allocate(1), *q = allocate(1);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING), other = make_stream(CU_STREAM_NON_BLOCKING);
+	struct operation list[] = { WRITE_32(q, 1) };
+
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)q, 1, EQUAL));
+	launch(increment, p, stream);
+	OK(cuStreamBatchMemOp_v2(other, 1, list, 0));
+	CHECK(p[0] == 1 && q[0] == 1);
+}
+
+/* A touch waits for the kernel before a wait, but not for the wait. */
+static void do_waits_behind(void)
+{
+	const unsigned later = 1;
+	volatile unsigned *p = allocate(1), *q = allocate(2);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+	struct operation list[] = { WAIT_32(q + 1, later) };
+	void *pinned;
+
+	launch(late_increment, p, stream);
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)q, later, EQUAL));
+	CHECK(p[0] == 1);
+	OK(cuMemcpyHtoD_v2((uintptr_t)q, &later, sizeof(later)));
+	launch(late_increment, p, stream);
+	OK(cuStreamBatchMemOp_v2(stream, 1, list, 0));
+	CHECK(p[0] == 2);
+	OK(cuMemcpyHtoD_v2((uintptr_t)(q + 1), &later, sizeof(later)));
+	/* Words in the CPU's memory, too. */
+	OK(cuMemHostAlloc(&pinned, 2 * sizeof(unsigned), 0));
+	memset(pinned, 0, 2 * sizeof(unsigned));
+	launch(late_increment, p, stream);
+	OK(cuStreamWaitValue32_v2(stream, (uintptr_t)pinned, later, EQUAL));
+	CHECK(p[0] == 3);
+	*(volatile unsigned *)pinned = later;
+	launch(late_increment, p, stream);
+	list[0].address = (uintptr_t)pinned + sizeof(unsigned);
+	OK(cuStreamBatchMemOp_v2(stream, 1, list, 0));
+	CHECK(p[0] == 4);
+	((volatile unsigned *)pinned)[1] = later;
+	OK(cuStreamSynchronize(stream));
 }
 
 static volatile unsigned *seen_by_function;
@@ -450,7 +497,8 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "costs", do_costs }, { "costs-after-touch", do_costs_after_touch }, { "many", do_many },
 	{ "streams", do_streams }, { "destroyed", do_destroyed }, { "captured", do_captured }, { "born", do_born },
 	{ "waits", do_waits }, { "two-waits", do_two_waits }, { "many-waits", do_many_waits },
-	{ "write-and-wait", do_write_and_wait }, { "function", do_function }, { "errors", do_errors },
+	{ "write-and-wait", do_write_and_wait }, { "waits-before", do_waits_before },
+	{ "waits-behind", do_waits_behind }, { "function", do_function }, { "errors", do_errors },
 	{ "threads", do_threads }, { "each", do_each },
 };
 
