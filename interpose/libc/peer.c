@@ -146,7 +146,8 @@ ADSM_SLOW ssize_t shared(struct call call)
 {
 	bool ours = call.n_remote && call.pid == getpid();
 	struct adsm_room room ADSM_CLEANUP(adsm_room_end);
-	struct iovec *here_room = adsm_room_begin(&room, call.n_local + (ours ? call.n_remote : 0)), *there_room;
+	struct iovec *here_room = adsm_room_begin(&room, call.n_local + 1 + (ours ? call.n_remote : 0));
+	struct iovec *there_room;
 	struct adsm_io here ADSM_CLEANUP(adsm_io_cleanup) = { 0 }, there ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
 	ssize_t n;
 	int error;
@@ -154,7 +155,7 @@ ADSM_SLOW ssize_t shared(struct call call)
 	adsm_io_look_back(ADSM_STACK());
 	if (!here_room)
 		return adsm_refuse(ENOMEM);
-	there_room = here_room + ADSM_IO_ROOM(call.n_local);
+	there_room = here_room + ADSM_IO_ROOM(call.n_local + 1);	/* an empty vector also needs an entry */
 	error = adsm_vector_reach(&call.remote, call.n_remote);
 	/* First the memory that is read: it may share a block with memory that is written. */
 	if (!error && call.write)

@@ -335,6 +335,7 @@ static ssize_t vm(bool out, pid_t pid, void *here, void *there, size_t size)
 static void process_vm(void)
 {
 	unsigned char *mine;
+	struct iovec whole;
 	struct still before;
 	int fds[2], status;
 	pid_t child;
@@ -379,6 +380,14 @@ static void process_vm(void)
 			}
 			same_bytes(case_ & 1);
 		}
+
+	/* Nothing moves between an empty vector and memory that the device has. */
+	now("empty vector");
+	prepare(INVALID);
+	whole = (struct iovec){ shared, 1000 };
+	SAME(process_vm_writev(getpid(), NULL, 0, &whole, 1, 0), 0);
+	SAME(process_vm_readv(getpid(), NULL, 0, &whole, 1, 0), 0);
+	same_bytes(false);
 
 	/* Another process's memory is not ours, even where the addresses are. */
 	now("another process");
