@@ -97,7 +97,7 @@ ADSM_SLOW ssize_t transfer_by_peer(const struct call *call, size_t size, ssize_t
 	int saved_errno = errno, error = 0, n_ranges, n_pieces, fd;
 
 	if (!local)
-		return adsm_refuse(ENOMEM);
+		return n > 0 ? n : adsm_refuse(ENOMEM);
 	remote = local + n_local;
 	memcpy(local, call->local, n_local * sizeof(*local));
 	memcpy(remote, call->remote, n_remote * sizeof(*remote));
