@@ -25,7 +25,7 @@
 #define POPULATE_WRITE 23
 
 ADSM_REALS(mprotect, pkey_mprotect, mmap, mmap64, munmap, mremap, remap_file_pages, madvise, mlock, mlock2,
-	   munlock, shmat)
+	   munlock, shmat, shmdt)
 
 /* ---- the pages that a call concerns */
 
@@ -228,6 +228,11 @@ ADSM_WRAPPER void *shmat(int id, const void *p, int flags)
 	return changed_at(real(shmat)(id, p, flags));
 }
 
+ADSM_WRAPPER int shmdt(const void *p)
+{
+	return changed(real(shmdt)(p));
+}
+
 #if __GLIBC_PREREQ(2, 43)
 ADSM_REAL(mseal);
 
@@ -283,8 +288,8 @@ ADSM_SLOW int advise_parts(void *p, size_t size, int advice)
 ADSM_WRAPPER int madvise(void *p, size_t size, int advice)
 {
 	if (__builtin_expect(concerns(p, size), 0) && !adsm_drivers_have(__builtin_return_address(0)))
-		return advise_parts(p, size, advice);
-	return real(madvise)(p, size, advice);
+		return changed(advise_parts(p, size, advice));
+	return changed(real(madvise)(p, size, advice));
 }
 
 /* ---- mlock(): locks the pages behind a view, whatever the view permits now */

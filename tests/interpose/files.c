@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/shm.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,14 +88,17 @@ static void eintr(void)
 	}
 }
 
+#define GUARD_INSTALL 102	/* MADV_GUARD_INSTALL, which older headers lack */
+
 /* Arguments that libc's function refuses. */
 static void refused(void)
 {
 	struct iovec *vector, *nowhere = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *other_page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int segment = shmget(IPC_PRIVATE, PAGE, 0600);
 	struct ends ends;
 
-	CHECK(nowhere != MAP_FAILED && other_page != MAP_FAILED);
+	CHECK(nowhere != MAP_FAILED && other_page != MAP_FAILED && segment >= 0);
 	start();
 	ends = open_ends(FILE_IN, 0);
 	prepare(INVALID);
@@ -123,19 +127,27 @@ static void refused(void)
 	REFUSED(readv(ends.fd, vector, 3), EINVAL);
 	SAME(readv(ends.fd, vector, 0), 0);
 	/* A page that was readable before. */
-	for (int way = 0; way < 3; way++) {
-		CHECK(mmap(nowhere, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-		      nowhere);
+	for (int way = 0; way < 5; way++) {
+		if (way == 3)
+			CHECK(shmat(segment, nowhere, SHM_REMAP) == nowhere);
+		else
+			CHECK(mmap(nowhere, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+				   0) == nowhere);
 		nowhere[0] = (struct iovec){ shared, 0 };
 		SAME(readv(ends.fd, nowhere, 1), 0);
 		if (way == 0)
 			CHECK(!mprotect(nowhere, PAGE, PROT_NONE));
 		else if (way == 1)
 			CHECK(mremap(nowhere, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other_page) == other_page);
-		else
+		else if (way == 2)
 			CHECK(!munmap(nowhere, PAGE));
+		else if (way == 3)
+			CHECK(!shmdt(nowhere));
+		else if (madvise(nowhere, PAGE, GUARD_INSTALL))
+			break;			/* before Linux 6.13 */
 		REFUSED(readv(ends.fd, nowhere, 1), EFAULT);
 	}
+	CHECK(!shmctl(segment, IPC_RMID, NULL));
 	same_bytes(false);
 }
 
