@@ -124,7 +124,7 @@ static long ptrace_size(int i, const long *args)
 	}
 }
 
-static long arch_prctl_size(long code)
+static long arch_prctl_size(int code)
 {
 	switch (code) {
 	case 0x1003:			/* ARCH_GET_FS, ARCH_GET_GS */
@@ -143,13 +143,13 @@ static long arch_prctl_size(long code)
 
 static long fsconfig_size(const long *args)
 {
-	switch (args[1]) {
+	switch ((unsigned)args[1]) {
 	case FSCONFIG_STRING:
 	case FSCONFIG_PATH:
 	case FSCONFIG_PATH_EMPTY:
 		return SIZED_TEXT;
 	case FSCONFIG_BINARY:
-		return (int)args[4];
+		return (int)args[4] > 0 ? (int)args[4] : 0;
 	default:
 		return 0;
 	}
@@ -217,7 +217,7 @@ long adsm_args_sized(enum rule rule, int i, int n, const long *args)
 	case BY_QUOTACTL:
 		return quotactl_size(args);
 	case BY_ARCH_PRCTL:
-		return arch_prctl_size(args[n]);
+		return arch_prctl_size((int)args[n]);
 	case BY_FSCONFIG:
 		return fsconfig_size(args);
 	case BY_MINCORE:
