@@ -125,7 +125,7 @@ static const struct adsm_cl_memory_kind buffer_kind = {
 
 /* ---- for kinds that must list all memory that a kernel may reach by addresses in data */
 
-/* Drivers reject an empty list, and a kernel that gets no list keeps its old one. So each list has this memory. */
+/* Drivers reject an empty list, and a kernel that gets no list keeps its old one. So an empty list has this memory. */
 static struct adsm_cl_memory *need_nothing(struct adsm_cl_device *device)
 {
 	struct adsm_cl_memory *memory = device->nothing ? device->nothing : calloc(1, sizeof(*memory));
@@ -144,29 +144,27 @@ static struct adsm_cl_memory *need_nothing(struct adsm_cl_device *device)
 /* launch_lock is held: no memory is freed until the kernel is enqueued. */
 static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl_kernel_exec_info what)
 {
-	const struct adsm_cl_memory *memory, *nothing = need_nothing(device);
+	const struct adsm_cl_memory *memory;
 	cl_ulong *addresses;
 	struct adsm_sigset old;
 	size_t n = 1;
 	cl_int error;
 
-	if (!nothing)
-		return CL_OUT_OF_HOST_MEMORY;
 	adsm_os_signals_block(&old);
 	adsm_lock(&device->memories_lock);
 	for (memory = device->memories; memory; memory = memory->next)
 		n++;
 	addresses = malloc(n * sizeof(*addresses));
 	n = 0;
-	if (addresses)
-		addresses[n++] = nothing->base.address;
 	for (memory = device->memories; memory && addresses; memory = memory->next)
 		addresses[n++] = memory->base.address;
 	adsm_unlock(&device->memories_lock);
 	adsm_os_signals_restore(&old);
-	if (!addresses)
-		return CL_OUT_OF_HOST_MEMORY;
-	error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
+	memory = addresses && !n ? need_nothing(device) : NULL;
+	if (memory)
+		addresses[n++] = memory->base.address;
+	error = n ? adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses) :
+		CL_OUT_OF_HOST_MEMORY;
 	free(addresses);
 	return error;
 }

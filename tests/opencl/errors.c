@@ -407,6 +407,23 @@ static void fail_allocations(void)
 	fail_each(FUNCTIONS("clCreateBuffer", "clCreateSubBuffer"), 6);
 }
 
+/* The device is full with the program's object. The first buffer with an address is a trial, the second the object. */
+static void full_lists(void)
+{
+	unsigned *p;
+
+	need_device();
+	use_shim("address,fail=clCreateBufferWithProperties:-4:3");
+	set("opencl_memory", "address");
+	p = words(GROUP, 7);
+	CALL("increment", 1, adsmPtr(p), adsmVal(1u));
+	SYNC();
+	CHECK_EQ(p[0], 8);
+	CHECK_OK(adsmFree(p));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 /* The first of these measure the device. */
 static void fail_transfers(void)
 {
@@ -714,6 +731,7 @@ static const struct conform_case cases[] = {
 	CASE("chosen-device", chosen_device),
 	CASE("limits", limits),
 	CASE("fail-allocations", fail_allocations),
+	CASE("full-lists", full_lists),
 	CASE("fail-transfers", fail_transfers),
 	CASE("fail-mappings", fail_mappings),
 	CASE("fail-copies", fail_copies),
