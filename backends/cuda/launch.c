@@ -264,8 +264,10 @@ static CUresult ask_for_shared(const struct launch *l)
 
 static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 {
+	const bool copies = l->entry->kernel && l->entry->kernel->n_variables;
 	const struct adsm_launch *asked = l->asked;
 	CUresult error = CUDA_SUCCESS;
+	bool begun = false;
 
 	if (!l->entry->function)
 		return CUDA_SUCCESS;
@@ -273,16 +275,18 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 		error = send_constants(l, queue);
 	if (!error && l->shared)
 		error = ask_for_shared(l);
-	if (!error && l->entry->kernel)
+	if (!error && copies) {
+		begun = true;
 		error = adsm_cuda_variables_copy(l->entry, asked, true, queue->stream);
+	}
 	if (!error)
 		error = adsm_cu.cuLaunchKernel(l->entry->function, asked->grid[0], asked->grid[1], asked->grid[2],
 					       asked->block[0], asked->block[1], asked->block[2], (unsigned)l->shared,
 					       queue->stream, l->params, NULL);
-	if (!error && l->entry->kernel)
+	if (!error && copies)
 		error = adsm_cuda_variables_copy(l->entry, asked, false, queue->stream);
 	/* Copies of variables, or the kernel itself, may run already. A launch that fails has no number to wait for. */
-	if (error && l->entry->kernel)
+	if (error && begun)
 		adsm_cu.cuStreamSynchronize(queue->stream);
 	return error;
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failed.c - launches of CUDA C whose copies of variables fail, on the double of CUDA's driver: failed MODULE, the one
- * of the theme memory. Once the call has returned, nothing of it runs, and its object may be written.
+ * failed.c - launches of CUDA C that fail, on the double of CUDA's driver: failed MEMORY TILES, the modules of these
+ * themes. If copies of variables fail: once the call has returned, nothing of it runs, and its object may be written.
+ * If the driver refuses the launch before such a copy, the call does not wait for earlier ones.
  */
-#include <adsm.h>
+#include <adsm_cuda.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,11 +52,54 @@ static int fail_copy(const char *path, int nth)
 	return ret ? 1 : 0;
 }
 
+static atomic_bool go;
+
+static void wait_for_go(void *unused)
+{
+	(void)unused;
+	while (!atomic_load(&go))
+		usleep(1000);
+}
+
+/* The device is busy until the call has been refused. */
+static void refuse(const char *path)
+{
+	adsmCudaHandles handles = { .struct_size = sizeof(handles) };
+	void *driver = dlopen(getenv("ADSM_CUDA_LIBRARY"), RTLD_NOW);
+	int (*enter)(struct CUctx_st *context), (*launch)(struct CUstream_st *stream, void (*function)(void *), void *);
+	adsmModule *module;
+	int *p;
+
+	setenv("TEST_CUDA_PTX", path, 1);
+	module = adsmModuleLoad(path);
+	p = adsmAlloc(N * sizeof(*p));
+	CHECK(module && p && driver);
+	CHECK_OK(adsmCudaGet(ADSM_DEVICE_CURRENT, &handles));
+	*(void **)&enter = dlsym(driver, "cuCtxPushCurrent_v2");
+	*(void **)&launch = dlsym(driver, "cuLaunchHostFunc");
+	CHECK(enter && launch && !enter(handles.context) && !launch(handles.compute, wait_for_go, NULL));
+	CHECK(adsmCall(adsmKernelGet(module, "tile_dynamic"), adsmDim3(1, 1, 1), adsmDim3(N, 1, 1), adsmPtr(p),
+		       adsmPtr(p), adsmVal(N), adsmLocal((size_t)1 << 30)) == -EINVAL);
+	CHECK(strstr(adsmLastError(), "more shared memory"));
+	atomic_store(&go, true);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmModuleUnload(module));
+	CHECK_OK(adsmShutdown());
+}
+
 int main(int argc, char **argv)
 {
 	int status, n = 0;
+	pid_t child;
 
-	CHECK(argc == 2);
+	CHECK(argc == 3);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		refuse(argv[2]);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && !status);
 	for (int nth = 1; nth <= COPIES; nth++) {
 		pid_t pid = fork();
 
