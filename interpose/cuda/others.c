@@ -113,7 +113,8 @@ static CUresult surrender(const struct adsm_cuda_allocation *allocation, enum re
 		error = adsm_driver_forget(use.p, true, NULL);
 	if (!error)
 		stops_sharing(allocation, reason);
-	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
+	/* If the object has ended, the thread that has just made it was earlier. */
+	return error && adsm_driver_find(use.p, &place) ? adsm_cuda_result(error) : CUDA_SUCCESS;
 }
 
 /* Other processes get the driver's whole allocation. So *p becomes its address. */
