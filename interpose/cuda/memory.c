@@ -38,10 +38,12 @@ struct source {
 	CUstream stream;
 };
 
-static bool is_open(const struct source *source, const struct adsm_cuda_allocation *allocation)
+static int check_access(const struct source *source, const struct adsm_cuda_allocation *allocation)
 {
-	return adsm_cuda_context_is_open(allocation->context) ||
-		(source->ordered && adsm_cuda_pool_is_open(allocation->pool, allocation->device));
+	if (!adsm_cuda_context_is_open(allocation->context) &&
+	    !(source->ordered && adsm_cuda_pool_is_open(allocation->pool, allocation->device)))
+		return 0;
+	return adsm_fail(-ENOTSUP, "other devices' kernels may access it");
 }
 
 /* Make an object of the allocation. If the result is negative, the memory stays ordinary device memory. */
@@ -50,13 +52,11 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 	struct adsm_driver_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
 	struct adsm_home *home;
 	struct adsm_cuda_allocation gone;
-	int result = CUDA_SUCCESS;
-	int error;
+	int result = CUDA_SUCCESS, error;
 
-	if (is_open(source, allocation))
-		return adsm_fail(-ENOTSUP, "other devices' kernels may access it");
-	error = adsm_driver_home("cuda", allocation->context, (void *)(intptr_t)allocation->device,
-				 &home);
+	error = check_access(source, allocation);
+	if (!error)
+		error = adsm_driver_home("cuda", allocation->context, (void *)(intptr_t)allocation->device, &home);
 	if (error)
 		return error;
 	if (adsm_cuda_has_ended(home))
@@ -72,8 +72,8 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 		error = adsm_driver_call(home, &use, 1, adsm_cuda_stream(source->stream, source->per_thread), NULL,
 					 NULL, &result);
 	/* Another thread may have opened it meanwhile, and have found no object yet. */
-	if (!error && is_open(source, allocation))
-		error = adsm_fail(-ENOTSUP, "other devices' kernels may access it");
+	if (!error)
+		error = check_access(source, allocation);
 	if (error)
 		goto forget;
 	return 0;
