@@ -144,11 +144,15 @@ static void run(const struct cuda_case *c, adsmModule *module)
 		}
 		if (arg->texture && !arg->reference)
 			textures[n] = adsmAlloc(sizeof(*textures[n]));
-		if (arg->reference)
-			make_texture(adsmModuleGlobal(module, ADSM_DEVICE_CURRENT, arg->reference, NULL), arg->texture,
-				     buffers[n]);
-		else if (arg->texture)
+		if (arg->reference) {
+			void *variable = adsmModuleGlobal(module, ADSM_DEVICE_CURRENT, arg->reference, NULL);
+
+			/* It is the module's. */
+			CHECK(adsmFree(variable) == -EINVAL && strstr(adsmLastError(), "adsmModuleUnload()"));
+			make_texture(variable, arg->texture, buffers[n]);
+		} else if (arg->texture) {
 			make_texture(textures[n], arg->texture, buffers[n]);
+		}
 		if (!arg->reference)
 			args[n_args++] = is_value ? (adsmArg){ ADSM_ARG_VALUE, 0, arg->value, arg->n } :
 				(adsmArg){ ADSM_ARG_POINTER, 0, textures[n] ? textures[n] : buffers[n], 0 };

@@ -52,9 +52,10 @@ static int check_maker(const struct adsm_object *object, const void *p, enum ads
 		[ADSM_MAKER_ALLOC] = { "a shared object", "adsmFree()" },
 		[ADSM_MAKER_DEVICE_ALLOC] = { "device-only memory", "adsmDeviceFree()" },
 		[ADSM_MAKER_DRIVER] = { "the program's own memory", "the function of its driver" },
+		[ADSM_MAKER_MODULE] = { "a variable of a module", "adsmModuleUnload()" },
 	};
 	enum adsm_maker made = object->adopted ? ADSM_MAKER_DRIVER :
-		object->device_only ? ADSM_MAKER_DEVICE_ALLOC : ADSM_MAKER_ALLOC;
+		object->device_only ? ADSM_MAKER_DEVICE_ALLOC : object->fixed ? ADSM_MAKER_MODULE : ADSM_MAKER_ALLOC;
 
 	return made == maker ? 0 : adsm_fail(-EINVAL, "%p is %s: free it with %s", p, texts[made][0], texts[made][1]);
 }

@@ -6,7 +6,7 @@
 
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address);
-enum adsm_maker { ADSM_MAKER_ALLOC, ADSM_MAKER_DEVICE_ALLOC, ADSM_MAKER_DRIVER };
+enum adsm_maker { ADSM_MAKER_ALLOC, ADSM_MAKER_DEVICE_ALLOC, ADSM_MAKER_DRIVER, ADSM_MAKER_MODULE };
 /*
  * @maker: how the object must have been made. @wait: wait for the calls that use it; otherwise the caller knows that no
  * call does. @driver_free: for adsm_object_destroy(), or NULL. Returns 1 if the program's own memory is kept for later

@@ -19,7 +19,7 @@ static void free_all(void **addresses, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (addresses[i])
-			adsm_object_free(addresses[i], ADSM_MAKER_ALLOC, true, NULL);
+			adsm_object_free(addresses[i], ADSM_MAKER_MODULE, true, NULL);
 	}
 	free(addresses);
 }
