@@ -26,7 +26,10 @@ static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned acce
 		error = adsm_io_begin_output(&loan->io, range, 1, loan->room);
 	if (!error && loan->io.n <= 1 && access & ADSM_ACCESS_OUT)
 		error = adsm_io_begin_input(&loan->io, range, 1, loan->room);
-	if (!error && loan->io.n == 1 && !loan->io.refused)
+	if (!error && loan->io.refused)
+		error = adsm_fail(-EFAULT, "the program has closed a page of the %zu bytes at %p by mprotect()",
+				  range->iov_len, range->iov_base);
+	if (!error && loan->io.n == 1)
 		return 0;
 	adsm_io_end(&loan->io, 0);
 	return error ? error : adsm_fail(-EINVAL, "%zu bytes at %p are not inside one object", range->iov_len,

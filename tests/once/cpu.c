@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu.c - write-once objects among the threads of a program: verbs, touches, system calls, and what may go wrong. */
 #include "../sanitizers.h"
+#include "adsm_lend.h"
 #include "once.h"
 
 #include <fcntl.h>
@@ -337,6 +338,8 @@ static void permissions(void)
 	int pipes[2];
 	adsmOnce *once = make(8, PAGE);
 	uint32_t *view = once->address;
+	adsmLoan *loan;
+	void *lent;
 
 	for (uint32_t i = 0; i < 4; i++)
 		fill(once, i, 10 + i);
@@ -355,6 +358,11 @@ static void permissions(void)
 	CHECK(!pipe(pipes));
 	CHECK(write(pipes[1], &view[2 * PAGE / 4], 4) == -1 && errno == EFAULT);
 	CHECK_EQ(write(pipes[1], &view[PAGE / 4 - 2], 8), 8);
+	CHECK_EQ(adsmLend(view, 2 * PAGE, ADSM_ACCESS_IN, &loan, &lent), -EFAULT);
+	CHECK_EQ(adsmLend(&view[2 * PAGE / 4], 4, ADSM_ACCESS_IN, &loan, &lent), -EFAULT);
+	CHECK_EQ(adsmLend(&view[2 * PAGE / 4], 4, ADSM_ACCESS_INOUT, &loan, &lent), -EFAULT);
+	CHECK_OK(adsmLend(view, PAGE, ADSM_ACCESS_IN, &loan, &lent));
+	CHECK_EQ(*(uint32_t *)lent, 10);
 	close(pipes[0]);
 	close(pipes[1]);
 	CHECK(!mprotect(view, 8 * PAGE, PROT_READ | PROT_WRITE));
