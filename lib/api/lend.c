@@ -6,6 +6,8 @@
 #include "adsm_lend.h"
 #include "api/told.h"
 #include "base/log.h"
+#include "core/index.h"
+#include "core/life.h"
 #include "core/shared.h"
 #include "run/copy/io.h"
 #include "run/copy/part.h"
@@ -48,6 +50,9 @@ int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, v
 				 access);
 	if (!ret_loan || !ret_address)
 		return adsm_fail(-EINVAL, "adsmLend(): ret_loan or ret_address is NULL");
+	/* The parent's objects cannot be lent. Ordinary memory needs no library. */
+	if (adsm_is_child() && adsm_index_next((uintptr_t)p, size) - (uintptr_t)p < size)
+		return ADSM_TOLD(adsm_start());
 	adsm_io_look_back(ADSM_STACK());
 	if (!adsm_may_be_shared(p, size)) {
 		*ret_loan = NULL;

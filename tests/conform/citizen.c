@@ -2,6 +2,8 @@
 /* citizen.c - the library does not disturb its process: children, signals, descriptors, user ids. */
 #include "conform.h"
 
+#include <adsm_lend.h>
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -250,8 +252,16 @@ static int in_child(void (*run)(unsigned *), unsigned *a)
 
 static void child_calls(unsigned *a)
 {
+	int own = 0;
+	adsmLoan *loan;
 	adsmStats all;
+	void *q;
 
+	for (unsigned access = ADSM_ACCESS_IN; access <= ADSM_ACCESS_INOUT; access++) {
+		CHECK_ERROR(adsmLend(a + 1, 4, access, &loan, &q), ENOTSUP);
+		CHECK_OK(adsmLend(&own, sizeof(own), access, &loan, &q));
+		CHECK(q == &own && !loan);
+	}
 	CHECK_ERROR(adsmInit(), ENOTSUP);
 	CHECK_NULL(adsmAlloc(1), ENOTSUP);
 	CHECK_ERROR(adsmSync(), ENOTSUP);
