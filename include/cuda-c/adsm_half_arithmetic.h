@@ -47,8 +47,10 @@ ADSM_CUDA_BOTH ADSM_T __hfma(ADSM_T x, ADSM_T y, ADSM_T z)
 		: "h"(x.adsm_bits), "h"(y.adsm_bits), "h"(z.adsm_bits));
 	return result;
 #else
-	/* The sum of a product, which is exact, and a number: one rounding to double, and one to the type. */
-	return ADSM_OF_FLOAT(adsm_cuda::round_to_odd((double)ADSM_TO_FLOAT(x) * ADSM_TO_FLOAT(y) + ADSM_TO_FLOAT(z)));
+	/* The product is exact. The sum may need more bits than a double has. */
+	const double product = (double)ADSM_TO_FLOAT(x) * ADSM_TO_FLOAT(y), addend = ADSM_TO_FLOAT(z);
+
+	return ADSM_OF_FLOAT(adsm_cuda::round_to_odd(product + addend, adsm_cuda::rest_of_sum(product, addend)));
 #endif
 }
 

@@ -199,7 +199,24 @@ static void product(const struct cuda_case *c, void *const *args, unsigned launc
 	*(uint32_t *)args[0] = (uint32_t)bits_of(half, 1 + 0x1p-11 + 0x1p-35, NEAREST);
 }
 
+struct three { uint16_t x[3]; };
+
+static void fused_signs(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const struct three *in = args[0];
+
+	for (unsigned i = 0; i < 4; i++) {
+		const uint16_t x = in->x[0] ^ (i & 1 ? 0x8000 : 0), z = in->x[2] ^ (i & 2 ? 0x8000 : 0);
+
+		((uint16_t *)args[1])[i] = bits_of(bfloat, fused(value_of(bfloat, x), value_of(bfloat, in->x[1]),
+								 value_of(bfloat, z)), NEAREST);
+	}
+}
+
 const struct cuda_case halves_cases[] = {
+	/* 1.5 * 1.0078125 is between two numbers, and 2^-60 decides. */
+	{ .kernel = "half_fused", { 1 }, { 4 }, 0, { VALUE(struct three, { 0x3fc0, 0x3f81, 0xa180 }),
+	  BUFFER(I16, 4, ZERO) }, fused_signs },
 	/* Near the halves of the least and the last digits, and of both types' limits. */
 	{ .kernel = "half_doubles", { 1 }, { 40 }, 0,
 	  { VALUE(struct numbers, { 0, 1e-60, 4.9e-324, 0x1p-151, 0x1p-149, 0x1.8p-134, 0x1.8000000001p-134, 0x1p-25,

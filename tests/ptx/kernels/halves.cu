@@ -137,6 +137,18 @@ extern "C" __global__ void half_relations(int *out)
 								  __ushort_as_bfloat16(c), __ushort_as_bfloat16(d));
 }
 
+struct three { unsigned short x[3]; };
+
+/* A product between two numbers, and a number that is too small for a double beside it; with all signs. */
+extern "C" __global__ void half_fused(three in, unsigned short *out)
+{
+	const int i = threadIdx.x;
+	const __nv_bfloat16 x = __ushort_as_bfloat16(in.x[0] ^ (i & 1 ? 0x8000 : 0));
+	const __nv_bfloat16 z = __ushort_as_bfloat16(in.x[2] ^ (i & 2 ? 0x8000 : 0));
+
+	out[i] = __hfma(x, __ushort_as_bfloat16(in.x[1]), z).adsm_bits;
+}
+
 /* 1 + 2^-11 + 2^-35, of two products: f32 would round it to the middle between two f16. */
 extern "C" __global__ void half_product(unsigned *out)
 {
