@@ -90,7 +90,7 @@ static int add_page(struct adsm_once_run **runs, size_t *n, size_t page, int dev
 	if (!last || last->device != device) {
 		if (*n == ADSM_ONCE_RUNS_MAX)
 			return adsm_fail(-EINVAL, "the object would change its place more than %d times: use larger "
-					 "stripes or tiles", ADSM_ONCE_RUNS_MAX);
+					 "stripes or tiles", ADSM_ONCE_RUNS_MAX - 1);
 		if (!(*n & (*n - 1))) {
 			struct adsm_once_run *more = realloc(*runs, (*n ? 2 * *n : 1) * sizeof(**runs));
 

@@ -275,7 +275,7 @@ static void places(void)
 	check_place(&stripes, 12, PAGE / 4, "000011110000");
 	CHECK(!adsmOnceAlloc(4, 4, &none) && errno == EINVAL);
 	CHECK(!adsmOnceAlloc(10000, PAGE, &many) && errno == EINVAL);
-	CHECK(strstr(adsmLastError(), "4096"));
+	CHECK(strstr(adsmLastError(), "4095"));
 	columns.grid_rows = 3;
 	CHECK(!adsmOnceAlloc(8, 4, &columns) && errno == EINVAL);
 }
