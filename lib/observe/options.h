@@ -19,6 +19,6 @@ extern struct adsm_option adsm_observe_rows[];
 
 /*
  * Choose the file to write: @wanted, or another name if another process has that file and it must not be replaced.
- * @n_taken: 0 for the first file of a process. Its other files leave out as many names, so that all have the same end.
+ * @n_taken: 0 for the first file of a process. Its other files leave out as many names, or more if these are taken.
  */
 void adsm_observe_choose(const char *wanted, int *n_taken, char ret_path[PATH_MAX]);
