@@ -22,8 +22,9 @@ extern "C" {
  * - The child of a fork() must not access objects before it calls exec. Functions that need the library fail there with
  *   -ENOTSUP.
  * - Sizes are in bytes. Names that end in _ns are times in nanoseconds.
- * - Any thread may call any function at any time. A signal handler may call only adsmHandleFault(), adsmIsShared()
- *   (adsm_lend.h), and adsmOnceGet(), adsmOnceTry(), adsmOnceWait(), adsmOnceFresh() and adsmOnceSet() (adsm_once.h).
+ * - Any thread may call any function at any time, except adsmShutdown(). A thread with asynchronous cancellation must
+ *   not call the library. A signal handler may call only adsmHandleFault(), adsmIsShared() (adsm_lend.h), and
+ *   adsmOnceGet(), adsmOnceTry(), adsmOnceWait(), adsmOnceFresh() and adsmOnceSet() (adsm_once.h).
  * - The library starts by itself at the first call that needs it. A function that starts the library may also return
  *   the errors of adsmInit().
  * - A function that a service calls (adsm_service.h) may return -EDEADLK.
@@ -60,7 +61,10 @@ ADSM_API int adsmVersion(void);
  *   -EINVAL   an option has an invalid value
  *   -ENODEV   no device could be opened
  *   -ENOMEM   there is not enough memory or address space
- *   -ENOTSUP  the process is the child of a fork()
+ *   -ENOTSUP  the process is the child of a fork(), or runs under valgrind
+ *   -EAGAIN   the library could not start a thread
+ *   others    the file of a report, a trace or a recording cannot be written (ADSM_STATS, ADSM_TRACE, ADSM_RECORD): for
+ *             example -EACCES
  */
 ADSM_API int adsmInit(void);
 
@@ -68,7 +72,8 @@ ADSM_API int adsmInit(void);
  * Stop the library and release its devices, memory and helper threads.
  *
  * The library then writes its report and trace (ADSM_STATS, ADSM_TRACE), which it otherwise writes when the program
- * ends. adsmInit() may start the library again. No other thread may be in a function of the library.
+ * ends. adsmInit() may start the library again. No other thread may be in a function of the library. Earlier
+ * events are then invalid. Queues (adsm_queue.h) stay valid.
  *
  * Returns 0, also if the library was not running, or:
  *   -EBUSY    an object, device-only memory or a module still exists
@@ -109,7 +114,8 @@ ADSM_API const char *adsmLastError(void);
 /* ---- shared memory ----------------------------------------------------------------------- */
 
 /**
- * Allocate shared memory: one address for the CPU and for kernels (paper, section 3.3 and Table 1).
+ * Allocate shared memory (paper, section 3.3 and Table 1). The caller passes the returned address to kernels. If
+ * same_address (adsmDeviceProps) is 0, the kernel gets another address.
  *
  * @size: bytes, more than 0. The library rounds it up to whole pages.
  *
@@ -118,14 +124,14 @@ ADSM_API const char *adsmLastError(void);
  *
  * The object gets device memory when a call or a copy first needs it. Later calls may need this memory for other
  * objects; the library then moves the object to the host (docs/oversubscription.md). Therefore the objects of a device
- * may together be larger than the device's memory. With ADSM_OVERSUBSCRIBE=off the function itself allocates the device
- * memory, and the object keeps it.
+ * may together be larger than the device's memory. With ADSM_OVERSUBSCRIBE=off, and where the driver chooses the
+ * address, the function itself allocates the device memory, and the object keeps it.
  *
  * Returns the address, which is page aligned, or NULL with errno:
  *   EINVAL    @size is 0
  *   ENODEV    there is no device, or the device was lost
- *   ENOMEM    @size is more than the device's memory, or there is not enough memory on the host. With
- *             ADSM_OVERSUBSCRIBE=off also: the device is full
+ *   ENOMEM    @size is more than the device's memory, or there is not enough memory on the host. If the function
+ *             allocates device memory also: the device is full
  *   EAGAIN    the library could not start a thread
  */
 ADSM_API void *adsmAlloc(size_t size);
@@ -166,29 +172,30 @@ typedef struct adsmAllocOptions {
 ADSM_API void *adsmAllocWith(size_t size, const adsmAllocOptions *options);
 
 /**
- * Free an object. The function waits for calls that may use the object and for its transfers.
+ * Free an object. The function waits for calls that may use the object and for its transfers. The caller must
+ * end loans of the object before (adsmLoanEnd()): their addresses are invalid afterwards.
  *
  * @p: an address that adsmAlloc(), adsmAllocWith() or adsmSafeAlloc() returned; NULL has no effect.
  *
  * Returns 0 or:
- *   -EINVAL   @p is not such an address; if it lies inside an object, adsmLastError() names the object
+ *   -EINVAL   @p is not such an address; if it lies inside an object, adsmLastError() names the object. Variables of
+ *             modules (adsmModuleGlobal()) are freed by adsmModuleUnload()
  *   -EBUSY    a range of the object is held (adsmHold())
  */
 ADSM_API int adsmFree(void *p);
 
 /**
- * The same as adsmAlloc(). In the paper (section 4.2) it allocates memory whose device address may differ from its CPU
- * address. With this library the device address of every object may differ; adsmSafe() returns it.
+ * The same as adsmAlloc(); the paper (section 4.2) has both. With this library every object may have another device
+ * address: see adsmSafe().
  */
 ADSM_API void *adsmSafeAlloc(size_t size);
 
 /**
  * Return the device address of a byte of an object (paper, section 4.2).
  *
- * A program needs this only for pointers that it stores in memory for kernels, on devices where the two addresses
- * differ (adsmDeviceProps.same_address is 0). Store the result of adsmSafe() in place of the pointer. Name the target
- * with adsmUse() in each call, because the library does not see pointers in data. The library translates pointers that
- * are arguments.
+ * If same_address (adsmDeviceProps) is 0, call this function for each pointer that the program stores in memory for a
+ * kernel. Store the result in place of the pointer. Name the target with adsmUse() in each call, because the library
+ * does not see pointers in data. The library translates pointers that are arguments.
  *
  * @p: an address in an object.
  *
@@ -227,12 +234,12 @@ ADSM_API int adsmMemcpy(void *dst, const void *src, size_t size);
  */
 ADSM_API int adsmMemset(void *dst, int value, size_t size);
 
-/* How a kernel, or other code, accesses memory. */
-#define ADSM_ACCESS_IN 1u		/* it only reads the memory */
-#define ADSM_ACCESS_OUT 2u		/* it overwrites all of the memory and does not read the old contents, so the
-					   library does not send them; bytes that it does not write are undefined
-					   afterwards */
-#define ADSM_ACCESS_INOUT 3u		/* it reads and writes the memory */
+/* How a kernel accesses an object; how other code accesses a range (adsmHold(), adsmLend()). */
+#define ADSM_ACCESS_IN 1u		/* only reads */
+#define ADSM_ACCESS_OUT 2u		/* only writes. The kernel overwrites the whole object, also if the pointer is
+					   inside it, and does not read it. Bytes that it does not write are undefined
+					   afterwards. For a range see adsmHold() and adsmLend() */
+#define ADSM_ACCESS_INOUT 3u		/* reads and writes */
 
 /**
  * Make a range accessible and keep it accessible, for accesses that the library cannot detect: io_uring, RDMA, system
@@ -289,8 +296,8 @@ ADSM_API int adsmUnhold(const void *p, size_t size);
  * @sig, @info, @context: the arguments of the signal handler.
  *
  * Returns 1 if the library handled the fault. The handler must then return, and the instruction runs again. If the
- * access cannot succeed, SIGBUS follows. Returns 0 if the fault is not the library's, if another process sent the
- * signal, or if the library is not running.
+ * access cannot succeed, the thread then gets SIGBUS. Returns 0 if the fault is not the library's, if another process
+ * sent the signal, or if the library is not running.
  *
  * Any thread may call this function in a signal handler. The function preserves errno, and may wait for a kernel.
  */
@@ -317,17 +324,20 @@ typedef struct adsmKernel adsmKernel;
 /**
  * Load a module of kernels from a file.
  *
- * A module that adsmcc made runs on every device. Each device compiles or loads it at the first call of one of its
- * kernels there. Other images run on one kind of device, and are compiled now: OpenCL C, CUDA C++ or PTX source,
- * SPIR-V, and CUDA binaries. The library detects the kind from the contents. See adsmModuleLoadWith().
+ * A module in the dialect (adsm_kernel.h) runs on cpu, cluster, OpenCL and CUDA devices. For the backend scratchpad,
+ * compile it with adsmcc --scratchpad. A module in CUDA C runs on cpu, cluster and CUDA devices. Each device compiles
+ * or loads a module of adsmcc at the first call of one of its kernels there.
+ *
+ * Other images run on one kind of device, and are compiled now: OpenCL C, CUDA C++ or PTX source, SPIR-V, and CUDA
+ * binaries. The library detects the kind from the contents. See adsmModuleLoadWith().
  *
  * @file: the file's path.
  *
  * Returns the module, which the caller owns until adsmModuleUnload(), or NULL with errno:
- *   EINVAL    @file is NULL, or not a regular file
+ *   EINVAL    @file is NULL
  *   ENOENT and others  the file cannot be read
- *   ENOEXEC   the file is not a module; or it is an image of another kind, and the device's compiler rejected it.
- *             adsmLastError() has the compiler's messages
+ *   ENOEXEC   @file is not a regular file, or not a module; or it is an image of another kind, and the device's
+ *             compiler rejected it. adsmLastError() has the compiler's messages
  */
 ADSM_API adsmModule *adsmModuleLoad(const char *file);
 
@@ -340,7 +350,8 @@ ADSM_API adsmModule *adsmModuleLoad(const char *file);
  */
 ADSM_API adsmModule *adsmModuleLoadMemory(const void *image, size_t size);
 
-/* Kinds of images. Only ADSM_MODULE_ADSM runs on every device. */
+/* Kinds of images. A module of kind ADSM_MODULE_ADSM can contain code for several backends. Each other kind is for one
+ * backend. */
 enum {
 	ADSM_MODULE_AUTO,		/* the library detects the kind from the contents */
 	ADSM_MODULE_ADSM,		/* a module made by adsmcc */
@@ -406,8 +417,8 @@ ADSM_API adsmKernel *adsmKernelGet(adsmModule *module, const char *name);
 
 /**
  * Return the address of a variable of a module: __device__ or __constant__ of CUDA C (docs/cuda-c.md). Each device has
- * its own copy. The variable is a shared object, like those of adsmAlloc(), which the module owns until
- * adsmModuleUnload(). Calls of kernels of the module need no argument for the variable.
+ * its own copy. The variable is a shared object, like those of adsmAlloc(). The module owns it until
+ * adsmModuleUnload(), and adsmFree() refuses it. Calls of kernels of the module need no argument for the variable.
  *
  * @module: a loaded module.
  * @device: the device's index, or ADSM_DEVICE_CURRENT.
@@ -436,20 +447,21 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
 					   adsmPtr(once->address) */
 
 #define ADSM_CONST_MAX ((size_t)64 << 10)	/* maximum size of one adsmConst() argument */
-#define ADSM_ARGS_MAX 256			/* maximum number of arguments of one call, with adsmUse() */
+#define ADSM_ARGS_MAX 256			/* maximum number of arguments of one call. Entries of adsmUse() do
+						   not count. All pointers together: 640 */
 
 /**
  * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function does not wait for
- * the kernel. adsmSync() waits for it. Calls on a device begin in order, unless they are in different queues
- * (adsm_queue.h).
+ * its kernel: adsmSync() does. It may wait for earlier calls, asynchronous copies and transfers. Calls on a device
+ * begin in order, unless they are in different queues (adsm_queue.h).
  *
- * If all objects of the call are on one device, the call runs there. Otherwise it runs on the calling thread's device,
- * and the objects of other devices move there first, or are copied if the call only reads them
- * (docs/howto-devices.md).
+ * If all objects of the call are on one device, the call runs there, unless ADSM_DEVICE_ANY is set. A call without
+ * objects runs on the thread's device. If the objects are on several devices, the call runs on the thread's device. The
+ * objects of other devices move there first, or are copied if the call only reads them (docs/howto-devices.md).
  *
- * If the CPU accesses an object that the kernel may write, the access waits until the kernel has ended, and then sees
- * its results. There are two exceptions. With ADSM_TOUCH=error the thread gets SIGBUS. With the protocol batch the
- * access does not wait: call adsmSync() first.
+ * If the CPU accesses an object that the kernel may write, or writes an object that it reads, the access waits until
+ * the kernel has ended. A read then sees the results. There are two exceptions. With ADSM_TOUCH=error the thread gets
+ * SIGBUS. With the protocol batch the access does not wait: call adsmSync() first.
  *
  * The macro adsmCall() is easier to use, because it counts the arguments.
  *
@@ -480,10 +492,10 @@ ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const
 			  size_t n);
 
 /**
- * Wait for all calls of the calling thread, on all devices, and acquire what their kernels wrote (paper, section 3.3).
- * The function does not wait for calls by adsmOnceCall().
+ * Wait for the calls that the thread has made since its last adsmSync(), on all devices. Acquire what their kernels
+ * wrote (paper, section 3.3). The function does not wait for calls by adsmOnceCall().
  *
- * Returns 0 if these calls succeeded or there were none, or the first error of these calls.
+ * Returns 0 or the first error of these calls. Each error is returned once: the next adsmSync() does not repeat it.
  */
 ADSM_API int adsmSync(void);
 
@@ -491,8 +503,9 @@ ADSM_API int adsmSync(void);
  * Assign an object to a kernel (paper, section 3.3). All calls of this kernel then use the object. An object may be
  * assigned to several kernels. A call of any other kernel uses it only if an argument of the call points to it.
  *
- * A call is unnamed if the access of a pointer is unknown. An unnamed call uses all objects of the device, except
- * objects that are assigned to other kernels only. Therefore unnamed calls of other kernels do not use @p.
+ * A call is unnamed if a pointer has no known access, if adsmUseAll() is passed, or if a CUDA C kernel follows pointers
+ * in memory. An unnamed call uses all objects of the device, except objects that are assigned to other kernels only.
+ * Therefore unnamed calls of other kernels do not use @p.
  *
  * @p: the object's address.
  * @kernel: the kernel; NULL removes all assignments of the object.
@@ -514,7 +527,8 @@ typedef struct adsmDeviceProps {
 	unsigned compute_units;		/* threads, cores or multiprocessors that run blocks at the same time */
 	unsigned same_address;		/* 1: an object has the same address on the CPU and the device */
 	unsigned unified;		/* 1: CPU and device share physical memory, and nothing is copied */
-	unsigned signal_safe;		/* 1: the faulting thread itself runs transfers */
+	unsigned signal_safe;		/* 1: the thread that faults makes the transfer itself; 0: a thread of the
+					   library makes it */
 	unsigned lost;			/* 1: the device was lost, and all its calls fail */
 	unsigned max_workers;		/* maximum number of workers of a task; 0: the device does not support tasks */
 	char memory[16];		/* kind of device memory: "discrete", "unified", "buffer", "usm", ... */
@@ -588,9 +602,9 @@ ADSM_API int adsmSetName(const void *p, const char *name);
 ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 
 /**
- * Counters since the start or adsmStatsReset(). Byte counts are exact and contain no padding. A read fault is a block
- * that leaves the state Invalid for reading. A write fault is a block that becomes Dirty. Loads and stores of the CPU,
- * system calls and copies cause them. The counters of freed objects stay in the totals.
+ * Counters since the start or adsmStatsReset(). Byte counts are exact and contain no padding. read_faults counts blocks
+ * that leave the state Invalid for a read. write_faults counts blocks that become Dirty. Loads and stores of the CPU,
+ * system calls and copies cause both. The counters of freed objects stay in the totals.
  */
 #define ADSM_STATS(X) \
 	X(h2d_bytes, "bytes sent to the device") \
@@ -661,8 +675,8 @@ static inline adsmArg adsmArgMake_(uint32_t kind, uint32_t access, const void *d
 }
 
 /*
- * A pointer into an object; NULL is allowed. adsmPtr(): the kernel declares the access. adsmIn(), adsmOut(),
- * adsmInOut(): the caller names the access for this call.
+ * A pointer into an object; NULL is allowed. adsmPtr(): the kernel declares the access. adsmIn(), adsmOut() and
+ * adsmInOut() replace the declared access for this call. The library does not check whether the two agree.
  */
 static inline adsmArg adsmPtr(const volatile void *p)
 {
@@ -684,7 +698,8 @@ static inline adsmArg adsmInOut(volatile void *p)
 	return adsmArgMake_(ADSM_ARG_POINTER, ADSM_ACCESS_INOUT, (const void *)p, 0);
 }
 
-/* Bytes that the library copies at the call, and that all threads of the kernel read. @size: at most ADSM_CONST_MAX. */
+/* Constant bytes. The library copies them at the call, and all threads of the kernel can read them. @size: at most
+ * ADSM_CONST_MAX. */
 static inline adsmArg adsmConst(const void *p, size_t size)
 {
 	return adsmArgMake_(ADSM_ARG_CONST, ADSM_ACCESS_IN, p, size);
@@ -699,7 +714,12 @@ static inline adsmArg adsmLocal(size_t size)
 	return adsmArgMake_(ADSM_ARG_LOCAL, 0, NULL, size);
 }
 
-/* An object that the kernel reaches through pointers in memory. It is not an argument of the kernel. */
+/*
+ * An object that the kernel reaches through pointers in memory. It is not an argument of the kernel.
+ *
+ * @p: an address in the object.
+ * @access: ADSM_ACCESS_*. If it is 0, the call is unnamed.
+ */
 static inline adsmArg adsmUse(const volatile void *p, unsigned access)
 {
 	return adsmArgMake_(ADSM_ARG_USE, access, (const void *)p, 0);
@@ -717,6 +737,8 @@ static inline adsmArg adsmUseAll(void)
 #ifdef __cplusplus
 }
 
+/* A value of the type that the kernel declares. The argument keeps the address of @value: of a temporary, it is valid
+ * until the end of the full expression. */
 template<typename T> inline adsmArg adsmVal(const T &value)
 {
 	return adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, &value, sizeof(T));
@@ -733,7 +755,8 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 #else
 /*
  * A value of the type that the kernel declares: a number or a structure. The argument is valid until the end of the
- * enclosing block of C.
+ * enclosing block of C. In C++ it keeps the address of @x: of a temporary, it is valid until the end of the full
+ * expression.
  */
 #define adsmVal(x) adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, \
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))

@@ -109,7 +109,7 @@ inline void check(const std::error_code &code)
 
 }	/* namespace detail */
 
-/** Wait for all calls of the calling thread: adsmSync(). */
+/** Wait for the calls that the thread has made since its last sync: adsmSync(). */
 inline std::error_code try_sync() noexcept
 {
 	return make_error_code(adsmSync());
@@ -272,8 +272,8 @@ private:
 /**
  * An allocator of shared memory, for containers: std::vector<float, adsm::allocator<float>>.
  *
- * Each allocation is an object of whole pages, so it is for few large arrays. Any such allocator can free what another
- * one has allocated. allocate() throws adsm::error.
+ * Each allocation is an object of whole pages. Use it for a small number of large arrays. Any such allocator can free
+ * what another one has allocated. allocate() throws adsm::error.
  */
 template <class T> class allocator {
 	static_assert(alignof(T) <= detail::alignment, "objects begin at pages");
@@ -314,8 +314,9 @@ template <class T, class U> bool operator!=(const allocator<T> &, const allocato
 
 #if defined(__cpp_lib_memory_resource)
 /**
- * A resource of shared memory, for containers of std::pmr. Each allocation is an object of whole pages. For small ones
- * put a pool or a monotonic buffer before it: std::pmr::unsynchronized_pool_resource pool(&resource).
+ * A resource of shared memory, for containers of std::pmr. Each allocation is an object of whole pages. For small
+ * allocations, use a pool or a monotonic buffer whose upstream is this resource:
+ * std::pmr::unsynchronized_pool_resource pool(&resource).
  */
 class memory_resource : public std::pmr::memory_resource {
 public:
@@ -343,7 +344,7 @@ private:
 
 /* ---- arguments of calls ------------------------------------------------------------------ */
 
-/** A pointer whose access the caller names for one call, in place of the kernel's declaration. */
+/** A pointer with an access for one call. If the kernel declares an access, the two must be equal. */
 template <class T, unsigned Access> struct accessed {
 	T *pointer;
 };
@@ -363,7 +364,8 @@ struct local {
 	std::size_t size;
 };
 
-/** An object that the kernel reaches through pointers in memory: adsmUse() and adsmUseAll(). Follows all arguments. */
+/** An object that the kernel reaches through pointers in memory: adsmUse() and adsmUseAll(). Follows all arguments. If
+ * access is 0, the call is unnamed. */
 struct use {
 	use(const volatile void *p, unsigned access) noexcept : arg_(adsmUse(p, access)) {}
 	static use all() noexcept { return use(adsmUseAll()); }

@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* a call (adsm_queue.h) or a copy */
+/** An event stands for one call (adsm_queue.h), one asynchronous copy or one prefetch (adsm_prefetch.h). */
+typedef struct { uint64_t device, queue, seq; } adsmEvent;
 
 /**
  * Allocate memory on the calling thread's device only, like cudaMalloc(). The CPU cannot access it.
@@ -35,7 +36,7 @@ ADSM_API int adsmDeviceFree(void *p);
 
 /**
  * Copy to, from or inside device-only memory, or fill it with a byte. The functions return when the bytes have moved.
- * They run after the calls and copies that the program issued before.
+ * They wait for earlier calls that use the device-only memory, and for earlier copies of its device.
  *
  * @device_dst, @device_src: addresses in device-only memory. adsmCopyDevice(): both on one device.
  * @host_dst, @host_src: addresses in shared or ordinary memory.
@@ -54,7 +55,9 @@ ADSM_API int adsmCopyDevice(void *device_dst, const void *device_src, size_t siz
 ADSM_API int adsmDeviceFill(void *device_dst, int value, size_t size);
 
 /**
- * Start a copy and return before it has finished. A later adsmCall() on the device waits for the copy.
+ * Start a copy and return before it has finished. The function waits for earlier calls that use the device-only memory,
+ * and for earlier copies in the other direction. A later adsmCall() on the device does not return before the copy has
+ * finished.
  *
  * @device_dst, @device_src: addresses in device-only memory.
  * @host_src, @host_dst: ordinary memory. The caller must not change or free it, or read @host_dst, before
@@ -71,7 +74,7 @@ ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t 
 				 adsmEvent *ret_event);
 
 /**
- * Wait until a call or a copy has ended.
+ * Wait until a call, a copy or a prefetch has ended.
  *
  * Any thread may wait for calls of other threads. The thread that made a call still gets its error from adsmSync(),
  * also after adsmEventWait() has returned the same error.
@@ -82,7 +85,7 @@ ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t 
  * @event: from adsmCallEvent() (adsm_queue.h), adsmCopyToDeviceAsync(), adsmCopyToHostAsync() or adsmPrefetch()
  *         (adsm_prefetch.h).
  *
- * Returns 0 if the call or the copy has ended without an error, its error, or:
+ * Returns 0 if it has ended without an error, its error, or:
  *   -EINVAL   @event is not an event, or the library has been started again since
  *   -EIO, -ENODEV  an object could not be fetched, or the device was lost
  *   -EDEADLK  a service waits for a call that waits for the service (adsm_service.h)

@@ -6,13 +6,14 @@
  * adsmDeviceProps.same_address is 1, the CPU and the device use the same address. Otherwise adsmSafe() returns the
  * device's address.
  *
- * If the program links the library, or preloads it, the library intercepts CUDA's functions. It then releases objects
- * at a launch by <<<>>>, cudaLaunchKernel() or cuLaunchKernel(), and acquires them after it. Such launches need no
- * function of this header. adsmCudaRelease() is for programs whose calls of the driver the library does not intercept
- * (docs/cuda.md).
+ * If the program links the library, or preloads it, the library intercepts CUDA's functions. The library then releases
+ * objects before each launch by <<<>>>, cudaLaunchKernel() or cuLaunchKernel(), and acquires them when the kernel has
+ * ended. Such launches need no function of this header. adsmCudaRelease() is for programs whose calls of the driver the
+ * library does not intercept (docs/cuda.md).
  *
  * The types are those of cuda.h, and the program need not include cuda.h. A cudaStream_t is a CUstream. The conventions
- * of adsm.h hold. All functions fail with ENOTSUP if the library runs on another backend.
+ * of adsm.h hold. If the library runs on another backend, the functions fail with ENOTSUP, except adsmCudaUse()
+ * (-EBUSY) and adsmCudaKernelFree() (-EINVAL).
  */
 #ifndef ADSM_CUDA_H
 #define ADSM_CUDA_H
@@ -33,7 +34,7 @@ struct CUfunc_st;
  * "cuda". Call this function before the library starts.
  *
  * @context: must exist until adsmShutdown() or the next call of this function. NULL: the library chooses contexts
- *           itself again.
+ *           itself again. The backend "cuda" stays selected: adsmOption("backend", NULL) ends this.
  * @device: the context's device, as cuCtxGetDevice() returns it.
  *
  * Returns 0 or:
@@ -97,8 +98,8 @@ ADSM_API int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *
  *
  * Returns the kernel, which the caller owns until adsmCudaKernelFree(), or NULL with errno:
  *   EINVAL    @function is not a kernel of this context
- *   ENOEXEC   the kernel has more than 256 parameters; its name is longer than 63 characters
- *   ENOTSUP   the driver is older than CUDA 12.4, and does not report parameters; the backend is not "cuda"
+ *   ENOEXEC   the kernel has more than 256 parameters, or its name is longer than 63 characters
+ *   ENOTSUP   the driver is older than CUDA 12.4, and does not report parameters; or the backend is not "cuda"
  *   ENODEV, ENOMEM  as in adsm.h
  */
 ADSM_API adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function);

@@ -36,7 +36,8 @@
  * - ADSM_ONCE_IN(type, name): a write-once object whose units the kernel only reads.
  *
  * Declarations:
- * - ADSM_SHARED(type, name, count): an array that the threads of a block share. Its contents are undefined at first.
+ * - ADSM_SHARED(type, name, count): an array of count elements that the threads of a block share. Its contents are
+ *   undefined at first.
  * - ADSM_PRIVATE(type, name): a variable of each thread that keeps its value across phases. ADSM_MY(name) accesses it.
  * - ADSM_FUNCTION: precedes a function that kernels call.
  * - ADSM_TABLE(type, name, count) = { ... }: a constant table at file scope.
@@ -45,7 +46,7 @@
  *   They are for pointers into an object, into ADSM_SHARED, and into ADSM_CONST or ADSM_TABLE. Example:
  *   const ADSM_SPACE_GLOBAL float *p = a + 1;
  *
- * Indices, of type int. ADSM_THREAD and ADSM_GLOBAL have a meaning in phases only:
+ * Indices, of type int. ADSM_THREAD, ADSM_THREAD_* and ADSM_GLOBAL_* are valid in phases only:
  * - ADSM_THREAD_X, _Y, _Z: the thread's index in its block. ADSM_THREAD: the linear index, x fastest.
  * - ADSM_GLOBAL_X, _Y, _Z: the thread's index in the grid.
  * - ADSM_BLOCK_X, _Y, _Z: the block's index in the grid.
@@ -54,22 +55,24 @@
  *
  * Operations:
  * - ADSM_ATOMIC_ADD(p, v), and _SUB, _MIN, _MAX, _AND, _OR, _XOR, _EXCHANGE, ADSM_ATOMIC_CAS(p, expected, v): atomic
- *   operations on int and unsigned. They return the old value. adsmcc assumes that p points into an object, unless p
- *   is a, a + i or &a[i] for an array a of ADSM_SHARED.
+ *   operations on int and unsigned. They return the old value. Their memory order is relaxed: they do not order other
+ *   accesses. An atomic counts as one on an object, unless its target is a, a + i, &a[i] or &a[i].member of an
+ *   ADSM_SHARED array a.
  * - adsm_sinf(x) and so on: the math functions on float. ADSM_MATH_ below lists them.
  * - ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC, ADSM_FREE: services, see adsm_kernel_services.h.
  *
  * Write-once objects. A kernel uses these macros outside of phases. A task may use them anywhere; such a task runs on
  * the device cpu only:
  * - ADSM_GET(name, unit): waits until the unit is set, and returns its address, a const type *.
- * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
+ * - ADSM_FRESH(name, unit): begins to write a unit that is not set, and returns its address, a type *. Later phases
+ *   write the unit.
  * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
  * - ADSM_ROOM(name, unit): the same as ADSM_FRESH, but waits until the unit is not set.
  * - ADSM_EMPTY(name, unit): empties a unit that is set, so that it can be written again. Threads of the program must
  *   read such units by adsmOnceGet(): plain loads of the view may get the previous bytes. Clusters do not support
  *   ADSM_ROOM and ADSM_EMPTY.
- * A block may wait for units that earlier blocks set (linear index, x fastest), earlier calls, other devices or the
- * CPU. Workers of a task may also wait for each other.
+ * A block may wait for units that are set by earlier blocks (linear index, x fastest), earlier calls, other devices or
+ * the CPU. Workers of a task may also wait for each other.
  *
  * Tasks. The workers of a task run at the same time, and synchronize by locks, flags and barriers (docs/tasks.md). The
  * number of blocks in the call's grid is the number of workers; a block has one thread. Not every device supports
@@ -97,8 +100,8 @@
  * - ADSM_LOCAL(p): returns an address for reading the number at p. The address is valid until the worker next uses a
  *   macro of this list, or accesses shared memory. If workers have caches, it is an address in the worker's cache.
  * - ADSM_FLUSH(p), ADSM_FLUSH_ALL: write back and discard the worker's cached copy of p, or of everything.
- * - ADSM_TASK_ALLOC(size): allocates memory for all workers, also those of later tasks. The host cannot access it. The
- *   result is NULL if there is not enough memory.
+ * - ADSM_TASK_ALLOC(size): allocates size bytes, aligned to 64, for all workers, also those of later tasks. The host
+ *   cannot access this memory. The result is NULL if there is not enough memory.
  * - ADSM_TASK_FREE(p): frees memory of ADSM_TASK_ALLOC.
  * - adsm_sqrt(x) and so on, on double: sqrt, sin, cos, tan, exp, log, fabs, floor, ceil, fmax, fmin, pow, atan2.
  * - ADSM_TASKS: is defined where tasks are compiled. For other devices adsmcc leaves tasks out. Functions that use

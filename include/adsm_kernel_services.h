@@ -21,10 +21,11 @@
  *				c[k] = a[k] + b[k];
  *	}
  *
- * - ADSM_ALLOC(size): allocates device memory until the call ends. The result is a void ADSM_SPACE_GLOBAL *, or NULL if
- *   there is not enough memory. In a task on the backend scratchpad it is NULL.
+ * - ADSM_ALLOC(size): allocates size bytes of device memory, aligned to 64, until the call ends. The result is a
+ *   void ADSM_SPACE_GLOBAL *, or NULL if there is not enough memory. In a task on the backend scratchpad it is NULL.
  * - ADSM_FREE(p): frees memory of ADSM_ALLOC before the call ends.
- * - ADSM_SERVICES: is defined in native C. OpenCL C and CUDA have no services, so it is not defined there.
+ * - ADSM_SERVICES: is defined if the kernel is compiled for cpu, cluster or scratchpad. It is not defined for OpenCL C
+ *   and CUDA, which have no services.
  *
  * Errors of ADSM_SERVICE:
  *   -ENOENT     there is no service of this name

@@ -27,15 +27,18 @@ typedef struct adsmLoan adsmLoan;
 /**
  * Lend memory to other code.
  *
- * During the loan the program may use the rest of the object. No kernel may write the lent bytes. If the other code
- * writes, no kernel may read them either.
+ * During the loan the program may use the rest of the object. The program must not call a kernel that writes the lent
+ * bytes. If the other code writes, it must not call one that reads them either. The library does not check this. The
+ * program must not free the object before adsmLoanEnd().
  *
  * @p, @size: a range in one object, or in ordinary memory.
  * @access: ADSM_ACCESS_IN: the other code reads. The library fetches the bytes that only the device has.
- *          ADSM_ACCESS_OUT: the other code writes, from the first byte on. The library fetches nothing.
+ *          ADSM_ACCESS_OUT: the other code writes, from the first byte on. adsmLend() fetches nothing. adsmLoanEnd()
+ *          may fetch the rest of a block.
  *          ADSM_ACCESS_INOUT: the other code reads, and may write any of the bytes. Bytes that it does not write keep
  *          their values.
- * @ret_loan: gets the loan, which the caller must end by adsmLoanEnd(). The loan may be NULL, also on success.
+ * @ret_loan: gets the loan. The caller passes it to adsmLoanEnd(). On success the loan may be NULL, which is valid
+ *            there.
  * @ret_address: gets the address for the other code, which is valid until adsmLoanEnd(). It is @p if @p is not in an
  *               object.
  *
@@ -44,6 +47,7 @@ typedef struct adsmLoan adsmLoan;
  *   -EFAULT   the program has closed a page of the range by mprotect(), and the range is in an object
  *   -EIO, -ENODEV  a transfer failed, or the device was lost
  *   -ENOMEM   there is not enough memory
+ *   -ENOTSUP  the process is the child of a fork(), and the range is in an object of its parent
  */
 ADSM_API int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address);
 

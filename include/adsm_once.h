@@ -27,7 +27,8 @@ extern "C" {
  *	total += *(const int *)adsmOnceGet(sums, i);	// a reader: waits until unit i is set
  *
  * The conventions of adsm.h hold. Of the functions below, a signal handler may call only adsmOnceGet(), adsmOnceTry(),
- * adsmOnceWait(), adsmOnceFresh() and adsmOnceSet(). In the child of a fork() the functions fail with ENOTSUP.
+ * adsmOnceWait(), adsmOnceFresh() and adsmOnceSet(). In the child of a fork() the functions fail with ENOTSUP, except
+ * adsmOnceTry(), which returns NULL, and adsmOnceFree(NULL), which returns 0.
  *
  * In this header "the paper" is Breitbart, Programming hybrid systems with implicit memory based synchronization,
  * section VII. docs/once.md explains how to use write-once objects.
@@ -156,8 +157,9 @@ static inline adsmOnceDistribution adsmOncePlaced(int (*place)(void *arg, size_t
  * @count: number of units, more than 0.
  * @size: bytes of a unit, more than 0. Unit u begins at byte u * @size; there are no gaps. Each unit has a flag of one
  *        byte. A reader waits for a whole unit, so smaller units make waits shorter, but need more flags.
- * @distribution: where the units are; NULL: in host memory. It may divide the object into at most 4096 runs of pages,
- *                each in one place. The library does not use the structure after the function has returned.
+ * @distribution: where the units are; NULL: in host memory. The place may change at most 4095 times along the object;
+ *                otherwise the function fails with EINVAL. The library does not use the structure after the function
+ *                has returned.
  *
  * Kernels can use the object on each device that supports write-once objects. docs/once-reference.md lists them.
  *

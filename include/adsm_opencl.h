@@ -4,8 +4,10 @@
  *
  * With the backend "opencl" an object is a buffer of an OpenCL context. Kernels of the program can use it.
  *
- * The types are those of CL/cl.h, and the program need not include CL/cl.h. The conventions of adsm.h hold. All
- * functions fail with ENOTSUP if the library runs on another backend, or was built without OpenCL's headers.
+ * The types are those of CL/cl.h, and the program need not include CL/cl.h. The conventions of adsm.h hold. If the
+ * library runs on another backend, or was built without OpenCL's headers, the functions fail with ENOTSUP. There are
+ * three exceptions: adsmOpenCLUse() fails with -EBUSY if the library has started. adsmOpenCLKernelFree() fails with
+ * -EINVAL, and so does adsmOpenCLMem() if @p is not in an object.
  */
 #ifndef ADSM_OPENCL_H
 #define ADSM_OPENCL_H
@@ -30,7 +32,7 @@ struct _cl_kernel;
  * starts, that is before the first allocation.
  *
  * @context, @device: the library retains both until the next call of this function. Both NULL: the library makes
- *                    contexts itself again.
+ *                    contexts itself again. The backend "opencl" stays selected: adsmOption("backend", NULL) ends this.
  *
  * Returns 0 or:
  *   -EINVAL   @device is not a device of @context, or only one of the two is NULL
@@ -116,7 +118,7 @@ ADSM_API int adsmOpenCLRelease(const adsmArg *uses, size_t n);
  *
  * Returns the kernel, which the caller owns until adsmOpenCLKernelFree(), or NULL with errno:
  *   EINVAL    @kernel is not a kernel of this context
- *   ENOEXEC   the kernel has more than 256 parameters; its name is longer than 63 characters
+ *   ENOEXEC   the kernel has more than 256 parameters, or its name is longer than 63 characters
  *   ENOTSUP   the device is not of the backend "opencl"
  *   ENODEV, ENOMEM  as in adsm.h
  */

@@ -43,10 +43,10 @@ extern "C" {
  * then run there. The object does not move if a later call uses it before, a range of it is held, or a system call or a
  * loan writes it. The prefetch then ends without an error.
  *
- * The prefetches to a device run in their order. So do those from a device to the host. The two directions have no
- * common order. Meanwhile threads may access, discard and free the object, and calls may use it. An access waits for at
- * most one transfer of a prefetch: up to 4 MiB, or one block if a block is larger. A prefetch that fails changes no
- * contents: the access or call that needs the bytes moves them.
+ * Prefetches to one device run in order, and so do prefetches from one device to the host. The two directions are not
+ * ordered with each other. Meanwhile threads may access, discard and free the object, and calls may use it. An access
+ * waits for at most one transfer of a prefetch: up to 4 MiB, or one block if a block is larger. A prefetch that fails
+ * changes no contents: the access or call that needs the bytes moves them.
  *
  * @p, @size: a range in one object; @size in bytes, more than 0. Each block with a byte of the range moves as a whole.
  * @device: ADSM_HOST, the index of a device, or ADSM_DEVICE_CURRENT.
@@ -56,11 +56,12 @@ extern "C" {
  * Returns 0 or:
  *   -EINVAL   the range is not inside one shared object, or there is no such device
  *   -ENOTSUP  the object cannot move to the device; docs/howto-devices.md has the reasons
- *   -EBUSY    to a device only: a range of these blocks is held (adsmHold()); to another device: of the object
+ *   -EBUSY    to the object's device: a block of the range is held (adsmHold()). To another device: any block of the
+ *             object is held
  *   -EAGAIN   the library could not start a thread
  *
- * The results of the latest 1024 prefetches to each side are kept. For them adsmEventWait() and adsmEventQuery() return
- * 0 or:
+ * The library keeps, for each device, the results of the latest 1024 prefetches to it and of the latest 1024 from it to
+ * the host. For them adsmEventWait() and adsmEventQuery() return 0 or:
  *   -EINVAL   the object was freed before the prefetch had ended
  *   -ENOMEM   to a device only: the device has no room for the object. Unlike a prefetch, a call makes room
  *             (ADSM_OVERSUBSCRIBE). To another device also: the host has no memory for the object on its way
@@ -93,7 +94,7 @@ ADSM_API int adsmDiscard(void *p, size_t size);
 
 /* How the CPU uses memory: adsmAdvise(). */
 enum {
-	ADSM_ADVISE_NORMAL,		/* nothing is known: the library finds out; the default */
+	ADSM_ADVISE_NORMAL,		/* no advice: the library predicts the accesses; the default */
 	ADSM_ADVISE_READ_MOSTLY		/* the CPU reads most of the range, and rarely writes it */
 };
 
@@ -101,10 +102,10 @@ enum {
  * Advise the library how the CPU uses a range. The advice holds until other advice for the same blocks, or adsmFree().
  *
  * ADSM_ADVISE_READ_MOSTLY changes how many blocks one access of the CPU opens, with the protocol rolling:
- * - A read of a block that only the device has fetches blocks up to ADSM_FAULT_AHEAD bytes. Without the advice this
- *   number grows from one block on, while the reads are in order.
- * - A write opens one block only. Without the advice writes in order open blocks ahead, and the next call sends all of
- *   them.
+ * - A read of a block that only the device has fetches blocks up to ADSM_FAULT_AHEAD bytes. Without the advice the
+ *   library begins with one block, and fetches more blocks while the reads are sequential.
+ * - A write opens one block only. Without the advice sequential writes open blocks ahead, and the next call sends all
+ *   of them.
  * The advice does not change results. Kernels and the CPU may still write the memory.
  *
  * @p, @size: a range in one object; @size in bytes, more than 0. The advice holds for each block with a byte of the

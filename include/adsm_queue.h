@@ -12,8 +12,8 @@ extern "C" {
 /**
  * Events
  *
- * An event stands for one call, or for one asynchronous copy. It is a value: the program may copy it, pass it to other
- * threads, and wait for it any number of times (adsmEventWait() in adsm_copy.h). There is nothing to free.
+ * An event stands for one call, one asynchronous copy or one prefetch. It is a value: the program may copy it, pass it
+ * to other threads, and wait for it any number of times (adsmEventWait() in adsm_copy.h). There is nothing to free.
  *
  * The library remembers how the last 1024 calls of a device ended, and when they ran. Older calls count as successful.
  */
@@ -37,30 +37,32 @@ extern "C" {
 ADSM_API int adsmCallEvent(adsmEvent *ret_event);
 
 /**
- * Ask whether a call or a copy has ended. The function does not wait.
+ * Ask whether a call, a copy or a prefetch has ended. The function does not wait.
  *
  * @event: from adsmCallEvent(), adsmCopyToDeviceAsync(), adsmCopyToHostAsync() or adsmPrefetch() (adsm_prefetch.h).
  *
- * Returns 0 if the call or the copy has ended without an error, its error, or:
- *   -EBUSY    the call or the copy has not ended
+ * Returns 0 if it has ended without an error, its error, or:
+ *   -EBUSY    it has not ended
  *   -EINVAL   @event is not an event, or the library has been started again since
  */
 ADSM_API int adsmEventQuery(adsmEvent event);
 
 /**
- * Return when a kernel began and ended on the device. Transfers are not included. All calls of a device have the same
- * clock, so times of its calls can be compared. The clock depends on the backend:
+ * Return when a kernel or a prefetch began and ended. Times of a kernel exclude transfers. Times of a prefetch include
+ * its waits for calls. All calls of a device have the same clock, so times of its calls can be compared. The clock
+ * depends on the backend:
  * - cpu, scratchpad, cluster: CLOCK_MONOTONIC of the host.
  * - opencl: the device's clock (CL_PROFILING_COMMAND_START and CL_PROFILING_COMMAND_END).
  * - cuda: about CLOCK_MONOTONIC of the host. CUDA only measures the time between two launches, and the library adds up
  *   these times.
+ * The clock of prefetches is CLOCK_MONOTONIC of the host.
  *
  * @event: from adsmCallEvent(), or from adsmPrefetch() (adsm_prefetch.h).
- * @ret_start_ns, @ret_end_ns: the start and the end of the kernel, in nanoseconds; NULL: not needed.
+ * @ret_start_ns, @ret_end_ns: the start and the end, in nanoseconds; NULL: not needed.
  *
- * Returns 0, the error of the call if it has failed, or:
- *   -EBUSY    the call has not ended
- *   -EINVAL   @event is not an event, or 1024 calls of the device have ended since
+ * Returns 0, the error of the call or the prefetch if it has failed, or:
+ *   -EBUSY    it has not ended
+ *   -EINVAL   @event is not an event, or 1024 calls or prefetches of the device have ended since
  *   -ENOTSUP  the device does not report when a kernel ran, or @event is a copy
  */
 ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_ns);
@@ -85,7 +87,8 @@ ADSM_API int adsmEventTime(adsmEvent event, uint64_t *ret_start_ns, uint64_t *re
 typedef struct adsmQueue adsmQueue;
 
 /**
- * Make a queue. The caller owns it until adsmQueueDestroy(). It works for all devices.
+ * Make a queue. The caller owns it until adsmQueueDestroy(). It works for all devices, and stays valid if the library
+ * stops and starts again.
  *
  * Returns the queue, or NULL with errno:
  *   ENOMEM    there are 1024 queues

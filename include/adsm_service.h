@@ -63,12 +63,13 @@ extern "C" {
  * cancellation, the kernel's call fails with -ECANCELED. It must not end its thread by a raw system call (SYS_exit):
  * the library does not detect this, and the kernel waits forever.
  *
- * The function must not wait for a thread that waits for the kernel's call. For example, a thread must not hold a lock
- * in adsmSync() if the function takes this lock. The library enforces two rules:
+ * The function must not wait for a thread that waits for the kernel's call. For example, a thread must not call
+ * adsmSync() while it holds a lock that the function takes. The library enforces two rules:
  * - The function may access shared memory that no running call uses. If a running call uses the memory, the library
  *   logs an error, and the thread gets SIGBUS. System calls on such memory fail.
- * - The function may call adsmLastError(), adsmErrorString(), adsmVersion() and the functions below. Functions that use
- *   a device or wait for a call fail with EDEADLK, for example adsmAlloc(), adsmMemcpy(), adsmCall() and adsmSync().
+ * - Functions that use a device or wait for a call fail with EDEADLK, for example adsmAlloc(), adsmMemcpy(), adsmCall()
+ *   and adsmSync(). The function may call adsmLastError(), adsmErrorString(), adsmVersion() and the functions below.
+ *   docs/services.md lists further functions that it may call.
  */
 typedef int adsmServiceFunction(void *ctx, const void *in, size_t in_size, void *out, size_t out_size);
 
@@ -76,7 +77,7 @@ typedef int adsmServiceFunction(void *ctx, const void *in, size_t in_size, void 
  * Register a service. From now on kernels of all devices can call it. A service may call this function too.
  *
  * @name: 1 to ADSM_SERVICE_NAME_MAX characters. The library copies it.
- * @function: the service.
+ * @function: the service. Its code must stay loaded until adsmServiceUnregister() has returned.
  * @max_in, @max_out: the maximum number of bytes that a kernel passes, and that it gets, 0 to ADSM_SERVICE_BYTES_MAX.
  *                    A kernel that passes or expects more gets -E2BIG, and the library does not call @function.
  * @ctx: a pointer for @function. It must stay valid until adsmServiceUnregister() has returned.

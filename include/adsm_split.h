@@ -26,8 +26,8 @@ extern "C" {
  */
 
 /**
- * Which bytes the blocks of the grid write. The index i of a block is its z if the grid has several blocks along z,
- * else its y if it has several along y, else its x. All blocks with this index together write at most the bytes from
+ * Which bytes the blocks of the grid write. The index i of a block is its coordinate along the split dimension: the
+ * first of z, y and x with several blocks, else x. All blocks with this index together write at most the bytes from
  * address + i * size to address + (i + 1) * size - 1. Bytes of this range beyond the end of the object are ignored.
  */
 typedef struct adsmSplitRows {
@@ -40,7 +40,8 @@ typedef struct adsmSplit {
 	size_t struct_size;		/* sizeof(adsmSplit) */
 	const adsmSplitRows *rows;	/* one or more for each object that the kernel writes */
 	size_t n_rows;			/* number of elements of rows: 1 to ADSM_SPLIT_ROWS_MAX */
-	const int *devices;		/* the devices of the parts, in their order; NULL: all devices */
+	const int *devices;		/* the devices of the parts, in their order: indices or ADSM_DEVICE_CURRENT;
+					   NULL: all devices */
 	size_t n_devices;		/* number of elements of devices */
 } adsmSplit;
 
@@ -50,14 +51,14 @@ typedef struct adsmSplit {
 /**
  * Call a kernel with its grid split over devices, and wait until it has ended.
  *
- * The grid is split along the slowest of its dimensions that has more than one block: z, else y, else x. Each device
- * runs one contiguous part. The parts differ by at most one index. The kernel sees the whole grid.
+ * The grid is split along the first of its dimensions z, y and x with several blocks, else along x. Each device runs
+ * one contiguous part. The numbers of indices in two parts differ by at most one. The kernel sees the whole grid.
  *
- * The objects that the kernel writes move to the first device of the list. Without a list, the first device is the
- * device of the object of the first rows. Each other device gets copies of the objects that the kernel reads, and
- * memory for the objects that the kernel writes. The copies stay for later calls. When the kernel has ended, the
- * library copies the rows that the other devices have written to the first device. The objects are then as after
- * adsmCallArgs() on the first device. With the protocol batch call adsmSync() before the CPU reads them.
+ * The objects that the kernel writes move to the first device of the list. Without a list, the first device is the one
+ * where the object of rows[0] is. Each other device gets copies of the objects that the kernel reads, and memory for
+ * the objects that the kernel writes. The copies stay for later calls. When the kernel has ended, the library copies
+ * the rows that the other devices have written to the first device. The objects are then as after adsmCallArgs() on the
+ * first device. With the protocol batch call adsmSync() before the CPU reads them.
  *
  * If the kernel reads and writes an object, a block may read only the rows of its own part. Until the function returns,
  * no other thread may use the objects that the kernel writes.
@@ -71,7 +72,8 @@ typedef struct adsmSplit {
  *   -EINVAL   the rows are missing for an object that the kernel writes, or are not in such an object; a device does
  *             not exist or appears twice; the call is unnamed; or an object can neither be copied nor move
  *   -ENOTSUP  the kernel is a task, calls services, takes write-once objects, writes variables of its module, or may
- *             have atomic operations on objects; or a device runs only whole grids (OpenCL, CUDA)
+ *             have atomic operations on objects; or the call has several parts, and a device is not of the backend
+ *             cpu
  *   -ENOMEM   a device has no room for a copy of an object
  *   -ENODEV   a device was lost
  * If a part fails, the contents of the objects that the kernel writes are undefined. adsmSync() returns the error, too.

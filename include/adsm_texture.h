@@ -11,9 +11,10 @@ extern "C" {
 
 /** Address modes: the result of a read outside of the texture. */
 enum {
-	ADSM_TEXTURE_WRAP,		/* the texture repeats; without normalized coordinates as ADSM_TEXTURE_CLAMP */
+	ADSM_TEXTURE_WRAP,		/* the texture repeats; if coordinates are not normalized, the same as
+					   ADSM_TEXTURE_CLAMP */
 	ADSM_TEXTURE_CLAMP,		/* the nearest element */
-	ADSM_TEXTURE_MIRROR,		/* the texture is mirrored; without normalized coordinates as
+	ADSM_TEXTURE_MIRROR,		/* the texture is mirrored; if coordinates are not normalized, the same as
 					   ADSM_TEXTURE_CLAMP */
 	ADSM_TEXTURE_BORDER		/* the values of border */
 };
@@ -48,7 +49,7 @@ typedef struct adsmTexture {
 	uint8_t kind;			/* ADSM_TEXTURE_SIGNED, ADSM_TEXTURE_UNSIGNED or ADSM_TEXTURE_FLOAT */
 	uint8_t normalized;		/* 1: coordinates are from 0 to 1; 0: in elements */
 	uint8_t linear;			/* 1: values between elements are interpolated; 0: the nearest element */
-	uint8_t to_float;		/* 1: integers are read as numbers from 0 to 1, signed ones from -1 */
+	uint8_t to_float;		/* 1: reads of integers return a float: 0 to 1 if unsigned, -1 to 1 if signed */
 	uint8_t edges[3];		/* address mode of each dimension: ADSM_TEXTURE_WRAP, … */
 	uint8_t unused[3];		/* 0 */
 	float border[4];		/* for ADSM_TEXTURE_BORDER */
