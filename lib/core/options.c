@@ -47,7 +47,7 @@ struct adsm_option adsm_memory_rows[] = {
 	{ "OVERSUBSCRIBE", "on", "off, on",
 	  "on: objects of a device may need more memory than it has, and some move to the host when a call needs "
 	  "room; off: adsmAlloc() allocates device memory, and fails if the device is full; always off with "
-	  "ADSM_PAPER=1, ADSM_EVICT_BATCH=1 and unified memory",
+	  "ADSM_PAPER=1, ADSM_EVICT_BATCH=1, unified memory, and where the driver chooses addresses",
 	  ADSM_FIELD(adsm_core_options.oversubscribe), adsm_parse_index, .class = "general" },
 	{ 0 }
 };
