@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""adsm: NumPy arrays that the CPU and kernels of an accelerator use at one address (libadsm).
+"""adsm: NumPy arrays that the CPU and kernels of an accelerator share (libadsm).
 
     import adsm
 

@@ -221,7 +221,7 @@ def kernel(source: Source, name: Optional[str] = None, *, language: Optional[str
 
 
 def sync() -> None:
-    """Wait for all calls of this thread, and raise the first error of these calls."""
+    """Wait for the calls of this thread since its last sync(), and raise their first error. Each is raised once."""
     _library.check(_library.get().adsmSync())
 
 
