@@ -220,7 +220,7 @@ static void fill_patterns(struct adsm_object *object)
 /* Does an object get its device memory now, and keep it? */
 static bool is_pinned(const struct adsm_home *home, const struct adsm_object_options *options)
 {
-	return !home->residents.on || options->device_only || options->adopt || options->reuse || options->pinned;
+	return !home->residents.on || options->device_only || options->adopt || options->reuse;
 }
 
 /* Can the device ever have the object? */

@@ -14,7 +14,6 @@ struct adsm_object_options {
 	uint64_t adopt;
 	/* also the program's own memory, but memory that is kept (kept.h); -ENOENT if there is none */
 	bool reuse;
-	bool pinned;			/* it gets device memory now, and keeps it */
 	bool fixed;			/* its home never changes */
 };
 

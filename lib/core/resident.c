@@ -149,7 +149,7 @@ const char *adsm_object_why_fixed(const struct adsm_object *object, const struct
 		return "the driver chooses its address, its memory is unified, or ADSM_OVERSUBSCRIBE=off, ADSM_PAPER=1 "
 			"or ADSM_EVICT_BATCH=1 is set";
 	if (object->pinned)
-		return "the program has its device address or handle, or a service allocated it";
+		return "the program has its device address or handle";
 	return adsm_object_can_be_displaced(object) ? NULL : "its protocol refuses accesses of the CPU";
 }
 

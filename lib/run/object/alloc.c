@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "core/arena.h"
 #include "core/block.h"
-#include "core/life.h"
 #include "core/shared.h"
 #include "run/wait/coalesced.h"
 #include "run/wait/enter.h"
@@ -20,7 +19,6 @@
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address)
 {
-	struct adsm_object_options own = *options;
 	struct adsm_object *object;
 	int error;
 
@@ -34,9 +32,7 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 		if (error)
 			return adsm_fail(error, "cannot start a thread for early transfers (ulimit -u, ulimit -v)");
 	}
-	/* A kernel that waits for this service may use the object as soon as it knows the address. */
-	own.pinned |= adsm_serving;
-	error = adsm_object_create(home, size, &own, &object);
+	error = adsm_object_create(home, size, options, &object);
 	if (error)
 		return error;
 	if (!adsm_arena_has(object->start))
