@@ -180,7 +180,8 @@ ADSM_API void *adsmAllocWith(size_t size, const adsmAllocOptions *options);
  * Returns 0 or:
  *   -EINVAL   @p is not such an address; if it lies inside an object, adsmLastError() names the object. Variables of
  *             modules (adsmModuleGlobal()) are freed by adsmModuleUnload()
- *   -EBUSY    a range of the object is held (adsmHold())
+ *   -EBUSY    a range of the object is held (adsmHold()); or a call by adsmOnceCall() that uses the object waits for
+ *             units which no other call sets
  */
 ADSM_API int adsmFree(void *p);
 

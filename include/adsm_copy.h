@@ -30,7 +30,9 @@ ADSM_API void *adsmDeviceAlloc(size_t size);
  *
  * @p: an address that adsmDeviceAlloc() returned; NULL has no effect.
  *
- * Returns 0, or -EINVAL if adsmDeviceAlloc() did not return @p.
+ * Returns 0 or:
+ *   -EINVAL   adsmDeviceAlloc() did not return @p
+ *   -EBUSY    a call by adsmOnceCall() that uses the memory waits for units which no other call sets
  */
 ADSM_API int adsmDeviceFree(void *p);
 

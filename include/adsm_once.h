@@ -178,7 +178,8 @@ ADSM_API adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistri
  *
  * Returns 0 or:
  *   -EINVAL   @once is not a write-once object, was freed before, or is being freed by another thread
- *   -EBUSY    a thread, a kernel or a call waits for a unit of the object; adsmLastError() names it
+ *   -EBUSY    a thread, a kernel or a call waits for a unit of the object; or a call that sets units of the object
+ *             waits for units which no other call sets. adsmLastError() names it
  */
 ADSM_API int adsmOnceFree(adsmOnce *once);
 
