@@ -152,6 +152,17 @@ def damaged(folder):
             assert fine or re.search("adsm-opell: |WRONG: ", done.stderr + done.stdout), done
 
 
+def two_members(folder):
+    """Members that do not say how large they are: all but the first would be lost. The program says so."""
+    path = f"{folder}/two.gz"
+    first = gzip.compress(b"first " * 1000)
+    for second in (first, gzip.compress(b"second, which is larger " * 1000), gzip.compress(b"small"), bytes(8)):
+        with open(path, "wb") as file:
+            file.write(first + second)
+        for words in ([], ["--no-verify"]):
+            assert "WRONG: " in execute(*words, "--decompress", "--input", path, "gzip", status=1), (second, words)
+
+
 def files():
     """What nobody here has written; the kinds of blocks that there are."""
     if not shutil.which("gzip"):
@@ -173,6 +184,7 @@ def files():
         with open(f"{folder}/n", "rb") as file:
             assert file.read() == b"named " * 1000
         damaged(folder)
+        two_members(folder)
         assert "the input is not a file of gzip" in execute("--decompress", "--input", __file__, "gzip", status=1)
         for name in programs() - {"gzip"}:
             assert f"{name} does not use files" in execute("--input", __file__, name, status=1)

@@ -192,6 +192,7 @@ static const char *const results_say[] = {
 	[GZIP_LONG] = "has more bytes than its trailer says",
 	[GZIP_WRONG_CRC] = "has another checksum than its trailer says",
 	[GZIP_WRONG_SIZE] = "has fewer bytes than its trailer says",
+	[GZIP_MORE] = "has other data behind it: a further member is found only if all members say how large they are",
 };
 
 static struct bytes decompress(struct po_run *run, struct bytes file)
@@ -233,10 +234,11 @@ static void verify_decompressed(struct po_run *run, struct bytes file, struct by
 
 	for (size_t i = 0; i < n; i++) {
 		struct po_gzip_seen seen = { 0 };
-		const size_t got = po_gzip_inflate(file.at + members[i].at + members[i].header,
-						   members[i].size - members[i].header, want + at, size - at, &seen);
+		const size_t n_in = members[i].size - members[i].header;
+		const size_t got = po_gzip_inflate(file.at + members[i].at + members[i].header, n_in, want + at,
+						   size - at, &seen);
 
-		if (got != members[i].out_size)
+		if (got != members[i].out_size || seen.size + GZIP_TRAILER != n_in)
 			ps_wrong(run->wrong, "the sequential program cannot read member %zu", i);
 		at += members[i].out_size;
 	}

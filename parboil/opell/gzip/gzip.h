@@ -15,6 +15,6 @@
 /* Of a member that is decompressed, in @members: offsets and sizes of what is compressed, trailer included, and not. */
 enum { GZIP_AT, GZIP_SIZE, GZIP_OUT_AT, GZIP_OUT_SIZE, GZIP_WORDS };
 /* What became of it. */
-enum { GZIP_OK, GZIP_DAMAGED, GZIP_SHORT, GZIP_LONG, GZIP_WRONG_CRC, GZIP_WRONG_SIZE };
+enum { GZIP_OK, GZIP_DAMAGED, GZIP_SHORT, GZIP_LONG, GZIP_WRONG_CRC, GZIP_WRONG_SIZE, GZIP_MORE };
 
 #endif

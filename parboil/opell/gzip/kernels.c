@@ -752,6 +752,9 @@ ADSM_KERNEL_MAX(decompress, 1, ADSM_IN(unsigned char, in), ADSM_IN(int, members)
 		crc |= (unsigned)take(&s, 16) << 16;
 		size = (unsigned)take(&s, 16);
 		size |= (unsigned)take(&s, 16) << 16;
+		/* The room for the output is what the last bytes of the input say. */
+		if (!s.error && s.at - s.n_bits / 8 != s.n)
+			s.error = GZIP_MORE;
 		if (!s.error && size != (unsigned)s.n_out)
 			s.error = GZIP_WRONG_SIZE;
 		if (!s.error && crc != crc_of(s.out, s.n_out))
