@@ -37,6 +37,7 @@ struct rpes_reference {
 	size_t n_quartets;
 	double max;				/* largest absolute value */
 	double *integrals;			/* behind the struct, in the same memory */
+	double *sizes;				/* of each integral, the sum of its terms' absolute values; as well */
 };
 
 extern const struct pb_bench rpes_bench;

@@ -64,7 +64,7 @@ static void check_small(void)
 {
 	struct pb_run run = golden_run(&rpes_bench, 0);
 	const struct rpes_reference *reference = run.data;
-	size_t n = reference->n_quartets;
+	size_t n = reference->n_quartets, n_small = 0;
 	double squares, sum = sum_of(reference, &squares);
 	struct rpes r;
 	float *got;
@@ -92,6 +92,16 @@ static void check_small(void)
 	got[n - 1] = NAN;
 	rpes_verify(&run, got);
 	CHECK(run.result.n_wrong == 2 && !pb_verified(&run.result));
+	/* A small value has a small tolerance. */
+	got[n - 1] = reference->integrals[n - 1];
+	for (size_t i = 0; i < n; i++) {
+		n_small += got[i] != 0 && fabsf(got[i]) < 1e-3f;
+		if (fabsf(got[i]) < 1e-3f)
+			got[i] = 0;
+	}
+	run.result = (struct pb_result){ 0 };
+	rpes_verify(&run, got);
+	CHECK(n_small == 2870 && run.result.n_wrong > 2600);
 	free(got);
 	golden_finish(&run);
 }
