@@ -31,9 +31,9 @@ void blackscholes_adsm(struct pb_run *run)
 	pb_stop(run);
 	blackscholes_verify(run, call, put, call_sum, put_sum);
 
-	pb_check(adsmFree(price));
-	pb_check(adsmFree(strike));
-	pb_check(adsmFree(years));
-	pb_check(adsmFree(call));
-	pb_check(adsmFree(put));
+	pb_free(price);
+	pb_free(strike);
+	pb_free(years);
+	pb_free(call);
+	pb_free(put);
 }

@@ -44,11 +44,11 @@ void blackscholes_explicit(struct pb_run *run)
 	pb_stop(run);
 	blackscholes_verify(run, call, put, call_sum, put_sum);
 
-	pb_check(adsmDeviceFree(d_price));
-	pb_check(adsmDeviceFree(d_strike));
-	pb_check(adsmDeviceFree(d_years));
-	pb_check(adsmDeviceFree(d_call));
-	pb_check(adsmDeviceFree(d_put));
+	pb_free(d_price);
+	pb_free(d_strike);
+	pb_free(d_years);
+	pb_free(d_call);
+	pb_free(d_put);
 	free(price);
 	free(strike);
 	free(years);

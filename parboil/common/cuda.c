@@ -76,7 +76,7 @@ static struct { COMPILER(FIELD) } rtc;
 
 struct array {				/* used or kept */
 	struct pb_array base;
-	bool used;
+	bool used, fetched;		/* fetched: it was, since it was allocated */
 };
 
 struct pb_cuda {
@@ -307,6 +307,7 @@ static struct pb_array alloc(struct pb_run *run, size_t size, bool device_only)
 
 		if (!array->used && array->base.size == size && !array->base.host == device_only) {
 			array->used = true;
+			array->fetched = false;
 			return array->base;
 		}
 	}
@@ -326,19 +327,39 @@ struct pb_array pb_cu_alloc_device(struct pb_run *run, size_t size)
 	return alloc(run, size, true);
 }
 
+static struct array *find(struct pb_cuda *cuda, struct pb_array array)
+{
+	struct array *found = cuda->arrays;
+
+	while (found->base.device != array.device)
+		found++;
+	return found;
+}
+
+/* On the side that used it last: managed memory does not move for that. */
+static void spoil(const struct pb_run *run, const struct array *array)
+{
+	const struct pb_cuda *cuda = run->cuda;
+
+	CALL(cuStreamSynchronize, cuda->stream);
+	if (array->base.host && !copies(run) && (array->fetched || cuda->variant == PB_ZEROCOPY)) {
+		memset(array->base.host, PB_SPOILT, array->base.size);
+		return;
+	}
+	CALL(cuMemsetD8Async, array->base.device, PB_SPOILT, array->base.size, cuda->stream);
+	CALL(cuStreamSynchronize, cuda->stream);
+}
+
 void pb_cu_free(struct pb_run *run, struct pb_array array)
 {
 	struct pb_cuda *cuda = run->cuda;
-	size_t i = 0;
+	struct array *found = find(cuda, array);
 
-	while (i < cuda->n_arrays && cuda->arrays[i].base.device != array.device)
-		i++;
-	if (i == cuda->n_arrays)
-		return;
-	cuda->arrays[i].used = false;
+	spoil(run, found);
+	found->used = false;
 	if (cuda->variant == PB_CUDA_PINNED_COLD) {
 		give_back(run, array);
-		cuda->arrays[i] = cuda->arrays[--cuda->n_arrays];
+		*found = cuda->arrays[--cuda->n_arrays];
 	}
 }
 
@@ -378,8 +399,9 @@ void pb_cu_send(struct pb_run *run, struct pb_array array, size_t offset, size_t
 /* Enqueue the copy. */
 static void begin_fetch(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
 {
-	const struct pb_cuda *cuda = run->cuda;
+	struct pb_cuda *cuda = run->cuda;
 
+	find(cuda, array)->fetched = true;
 	if (copies(run)) {
 		CALL(cuMemcpyDtoHAsync_v2, (char *)array.host + offset, array.device + offset, size, cuda->copies);
 		run->result.stats.d2h_bytes += size;

@@ -32,7 +32,8 @@ struct pb_array {
 void pb_cuda_open(struct pb_run *run, enum pb_variant variant, char *ret_device, size_t size);
 void pb_cuda_close(struct pb_run *run);
 
-/* Freed memory is kept for the next run, as programs that allocate the same again keep it. */
+/* Freed memory is kept for the next run, as programs that allocate the same again keep it. It is spoilt, see
+ * pb_free(). */
 struct pb_array pb_cu_alloc(struct pb_run *run, size_t size);
 struct pb_array pb_cu_alloc_device(struct pb_run *run, size_t size);
 void pb_cu_free(struct pb_run *run, struct pb_array array);

@@ -78,6 +78,32 @@ void *pb_device_alloc(size_t size)
 	return p;
 }
 
+/* Plain stores, because the device makes an interposed memset(). */
+static void spoil(unsigned char *p, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((volatile unsigned char *)p)[i] = PB_SPOILT;
+}
+
+void pb_free(void *p)
+{
+	adsmObjectProps props = { .struct_size = sizeof(props) };
+
+	if (!p)
+		return;
+	pb_check(adsmObjectInfo(p, &props));
+	if (!props.n_blocks) {
+		pb_check(adsmDeviceFill(p, PB_SPOILT, props.size));
+		pb_check(adsmDeviceFree(p));
+		return;
+	}
+	/* Both sides' bytes. But what the CPU has not read is not fetched for that. */
+	if (!props.n_invalid)
+		spoil(p, props.size);
+	pb_check(adsmMemset(p, PB_SPOILT, props.size));
+	pb_check(adsmFree(p));
+}
+
 adsmKernel *pb_kernel(struct pb_run *run, const char *name)
 {
 	adsmKernel *kernel = adsmKernelGet(run->module, name);

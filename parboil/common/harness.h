@@ -76,6 +76,8 @@ struct pb_bench {
 	[PB_CUDA_PINNED_COLD] = bench##_cuda, [PB_CUDA_PIPELINE] = bench##_cuda, [PB_MANAGED] = bench##_cuda, \
 	[PB_MANAGED_PREFETCH] = bench##_cuda, [PB_ZEROCOPY] = bench##_cuda
 
+#define PB_SPOILT 0x5a			/* each byte of freed memory: no result of any benchmark */
+
 /* ---- for benchmarks. All that can go wrong ends the program: one line, exit status 1. */
 
 _Noreturn void pb_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -86,6 +88,8 @@ void *pb_host_alloc(size_t size);	/* malloc() */
 void pb_use_devices(int n);
 void *pb_shared_alloc(size_t size);	/* adsmAlloc() */
 void *pb_device_alloc(size_t size);	/* adsmDeviceAlloc() */
+/* Free memory of either; NULL has no effect. The next run may get it again, and must not find its result there. */
+void pb_free(void *p);
 adsmKernel *pb_kernel(struct pb_run *run, const char *name);
 /* A variable of the benchmark's module in device memory, of that size. */
 void *pb_variable(struct pb_run *run, const char *name, size_t size);

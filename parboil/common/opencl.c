@@ -243,10 +243,19 @@ void *pb_svm_alloc(struct pb_run *run, size_t size)
 void pb_cl_free(struct pb_run *run, void *memory)
 {
 	struct pb_opencl *cl = run->opencl;
+	const cl_uchar spoilt = PB_SPOILT;
+	struct memory *m = cl->memories;
 
-	for (size_t i = 0; i < cl->n_memories; i++)
-		if (cl->memories[i].handle == memory)
-			cl->memories[i].used = false;
+	while (m->handle != memory)
+		m++;
+	if (m->svm)
+		check(clEnqueueSVMMemFill(cl->queue, m->handle, &spoilt, 1, m->size, 0, NULL, NULL),
+		      "clEnqueueSVMMemFill");
+	else
+		check(clEnqueueFillBuffer(cl->queue, m->handle, &spoilt, 1, 0, m->size, 0, NULL, NULL),
+		      "clEnqueueFillBuffer");
+	check(clFinish(cl->queue), "clFinish");
+	m->used = false;
 }
 
 /* ---- transfers */

@@ -13,7 +13,8 @@
 void pb_opencl_open(struct pb_run *run, enum pb_variant variant, char *ret_device, size_t size);
 void pb_opencl_close(struct pb_run *run);
 
-/* Freed memory is kept for the next run, as programs that allocate the same again keep it. */
+/* Freed memory is kept for the next run, as programs that allocate the same again keep it. It is spoilt, see
+ * pb_free(). */
 cl_mem pb_cl_alloc(struct pb_run *run, size_t size);
 void *pb_svm_alloc(struct pb_run *run, size_t size);
 void pb_cl_free(struct pb_run *run, void *memory);	/* of either */

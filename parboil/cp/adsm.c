@@ -36,6 +36,6 @@ void cp_adsm(struct pb_run *run)
 	pb_stop(run);
 	cp_verify(run, energy, checksum);
 
-	pb_check(adsmFree(energy));
+	pb_free(energy);
 	cp_close(&cp);
 }

@@ -37,6 +37,6 @@ void cp_cuda_c(struct pb_run *run)
 	pb_stop(run);
 	cp_verify(run, energy, checksum);
 
-	pb_check(adsmFree(energy));
+	pb_free(energy);
 	cp_close(&cp);
 }

@@ -39,7 +39,7 @@ void cp_explicit(struct pb_run *run)
 	pb_stop(run);
 	cp_verify(run, energy, checksum);
 
-	pb_check(adsmDeviceFree(d_energy));
+	pb_free(d_energy);
 	free(energy);
 	cp_close(&cp);
 }

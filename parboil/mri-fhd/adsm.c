@@ -66,16 +66,16 @@ void mri_fhd_adsm(struct pb_run *run)
 	pb_stop(run);
 	mri_verify(run, outR, outI);
 
-	pb_check(adsmFree(phiR));
-	pb_check(adsmFree(phiI));
-	pb_check(adsmFree(dR));
-	pb_check(adsmFree(dI));
-	pb_check(adsmFree(rR));
-	pb_check(adsmFree(rI));
-	pb_check(adsmFree(x));
-	pb_check(adsmFree(y));
-	pb_check(adsmFree(z));
-	pb_check(adsmFree(outR));
-	pb_check(adsmFree(outI));
+	pb_free(phiR);
+	pb_free(phiI);
+	pb_free(dR);
+	pb_free(dI);
+	pb_free(rR);
+	pb_free(rI);
+	pb_free(x);
+	pb_free(y);
+	pb_free(z);
+	pb_free(outR);
+	pb_free(outI);
 	mri_fhd_close(&fhd);
 }

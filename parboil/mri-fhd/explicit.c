@@ -89,17 +89,17 @@ void mri_fhd_explicit(struct pb_run *run)
 	pb_stop(run);
 	mri_verify(run, outR, outI);
 
-	pb_check(adsmDeviceFree(d_phiR));
-	pb_check(adsmDeviceFree(d_phiI));
-	pb_check(adsmDeviceFree(d_dR));
-	pb_check(adsmDeviceFree(d_dI));
-	pb_check(adsmDeviceFree(d_rR));
-	pb_check(adsmDeviceFree(d_rI));
-	pb_check(adsmDeviceFree(d_x));
-	pb_check(adsmDeviceFree(d_y));
-	pb_check(adsmDeviceFree(d_z));
-	pb_check(adsmDeviceFree(d_outR));
-	pb_check(adsmDeviceFree(d_outI));
+	pb_free(d_phiR);
+	pb_free(d_phiI);
+	pb_free(d_dR);
+	pb_free(d_dI);
+	pb_free(d_rR);
+	pb_free(d_rI);
+	pb_free(d_x);
+	pb_free(d_y);
+	pb_free(d_z);
+	pb_free(d_outR);
+	pb_free(d_outI);
 	free(phiR);
 	free(phiI);
 	free(dR);

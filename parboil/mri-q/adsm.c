@@ -61,13 +61,13 @@ void mri_q_adsm(struct pb_run *run)
 	pb_stop(run);
 	mri_verify(run, Qr, Qi);
 
-	pb_check(adsmFree(phiR));
-	pb_check(adsmFree(phiI));
-	pb_check(adsmFree(phiMag));
-	pb_check(adsmFree(x));
-	pb_check(adsmFree(y));
-	pb_check(adsmFree(z));
-	pb_check(adsmFree(Qr));
-	pb_check(adsmFree(Qi));
+	pb_free(phiR);
+	pb_free(phiI);
+	pb_free(phiMag);
+	pb_free(x);
+	pb_free(y);
+	pb_free(z);
+	pb_free(Qr);
+	pb_free(Qi);
 	mri_q_close(&q);
 }

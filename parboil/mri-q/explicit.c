@@ -78,14 +78,14 @@ void mri_q_explicit(struct pb_run *run)
 	pb_stop(run);
 	mri_verify(run, Qr, Qi);
 
-	pb_check(adsmDeviceFree(d_phiR));
-	pb_check(adsmDeviceFree(d_phiI));
-	pb_check(adsmDeviceFree(d_phiMag));
-	pb_check(adsmDeviceFree(d_x));
-	pb_check(adsmDeviceFree(d_y));
-	pb_check(adsmDeviceFree(d_z));
-	pb_check(adsmDeviceFree(d_Qr));
-	pb_check(adsmDeviceFree(d_Qi));
+	pb_free(d_phiR);
+	pb_free(d_phiI);
+	pb_free(d_phiMag);
+	pb_free(d_x);
+	pb_free(d_y);
+	pb_free(d_z);
+	pb_free(d_Qr);
+	pb_free(d_Qi);
 	free(phiR);
 	free(phiI);
 	free(phiMag);

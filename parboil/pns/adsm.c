@@ -28,8 +28,8 @@ void pns_adsm(struct pb_run *run)
 	pb_stop(run);
 	pns_verify(run, &p, places, adsmMemcpy);
 
-	pb_check(adsmFree(places));
-	pb_check(adsmFree(vars));
-	pb_check(adsmFree(maxs));
+	pb_free(places);
+	pb_free(vars);
+	pb_free(maxs);
 	pns_close(&p);
 }

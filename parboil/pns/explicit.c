@@ -34,9 +34,9 @@ void pns_explicit(struct pb_run *run)
 	pb_stop(run);
 	pns_verify(run, &p, d_places, adsmCopyToHost);
 
-	pb_check(adsmDeviceFree(d_places));
-	pb_check(adsmDeviceFree(d_vars));
-	pb_check(adsmDeviceFree(d_maxs));
+	pb_free(d_places);
+	pb_free(d_vars);
+	pb_free(d_maxs);
 	free(vars);
 	free(maxs);
 	pns_close(&p);

@@ -39,8 +39,8 @@ void rpes_adsm(struct pb_run *run)
 	pb_stop(run);
 	rpes_verify(run, reduction_sum);
 
-	pb_check(adsmFree(final_reduce));
-	pb_check(adsmFree(block_work));
-	pb_check(adsmFree(output));
-	pb_check(adsmFree(reduction_sum));
+	pb_free(final_reduce);
+	pb_free(block_work);
+	pb_free(output);
+	pb_free(reduction_sum);
 }

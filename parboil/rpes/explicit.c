@@ -51,10 +51,10 @@ void rpes_explicit(struct pb_run *run)
 	pb_stop(run);
 	rpes_verify(run, reduction_sum);
 
-	pb_check(adsmDeviceFree(d_final_reduce));
-	pb_check(adsmDeviceFree(d_block_work));
-	pb_check(adsmDeviceFree(d_output));
-	pb_check(adsmDeviceFree(d_reduction_sum));
+	pb_free(d_final_reduce);
+	pb_free(d_block_work);
+	pb_free(d_output);
+	pb_free(d_reduction_sum);
 	free(final_reduce);
 	free(block_work);
 	free(reduction_sum);

@@ -37,7 +37,7 @@ void sad_adsm(struct pb_run *run)
 	pb_stop(run);
 	sad_verify(run, sads);
 
-	pb_check(adsmFree(frame));
-	pb_check(adsmFree(sads));
+	pb_free(frame);
+	pb_free(sads);
 	sad_close(&sad);
 }

@@ -42,8 +42,8 @@ void sad_explicit(struct pb_run *run)
 	pb_stop(run);
 	sad_verify(run, sads);
 
-	pb_check(adsmDeviceFree(d_frame));
-	pb_check(adsmDeviceFree(d_sads));
+	pb_free(d_frame);
+	pb_free(d_sads);
 	free(frame);
 	free(sads);
 	sad_close(&sad);

@@ -37,7 +37,7 @@ void scan_adsm(struct pb_run *run)
 	pb_stop(run);
 	scan_verify(run, out, sum);
 
-	pb_check(adsmFree(in));
-	pb_check(adsmFree(out));
-	pb_check(adsmFree(sums));
+	pb_free(in);
+	pb_free(out);
+	pb_free(sums);
 }

@@ -43,9 +43,9 @@ void scan_explicit(struct pb_run *run)
 	pb_stop(run);
 	scan_verify(run, out, sum);
 
-	pb_check(adsmDeviceFree(d_in));
-	pb_check(adsmDeviceFree(d_out));
-	pb_check(adsmDeviceFree(d_sums));
+	pb_free(d_in);
+	pb_free(d_out);
+	pb_free(d_sums);
 	free(in);
 	free(out);
 }

@@ -35,7 +35,7 @@ void stencil3d_adsm(struct pb_run *run)
 	pb_stop(run);
 	stencil3d_verify(run, u);
 
-	pb_check(adsmFree(u));
-	pb_check(adsmFree(next));
-	pb_check(adsmFree(v));
+	pb_free(u);
+	pb_free(next);
+	pb_free(v);
 }

@@ -44,9 +44,9 @@ void stencil3d_explicit(struct pb_run *run)
 	/* The last time step was written. */
 	stencil3d_verify(run, next);
 
-	pb_check(adsmDeviceFree(d_u));
-	pb_check(adsmDeviceFree(d_next));
-	pb_check(adsmDeviceFree(d_v));
+	pb_free(d_u);
+	pb_free(d_next);
+	pb_free(d_v);
 	free(next);
 	free(v);
 }

@@ -31,7 +31,7 @@ void tpacf_cuda_c(struct pb_run *run)
 	pb_stop(run);
 	tpacf_verify(run, &t);
 
-	pb_check(adsmFree(points));
-	pb_check(adsmFree(histograms));
+	pb_free(points);
+	pb_free(histograms);
 	tpacf_close(&t);
 }

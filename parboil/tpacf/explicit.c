@@ -35,8 +35,8 @@ void tpacf_explicit(struct pb_run *run)
 	pb_stop(run);
 	tpacf_verify(run, &t);
 
-	pb_check(adsmDeviceFree(d_points));
-	pb_check(adsmDeviceFree(d_histograms));
+	pb_free(d_points);
+	pb_free(d_histograms);
 	free(points);
 	free(histograms);
 	tpacf_close(&t);

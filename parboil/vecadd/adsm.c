@@ -26,7 +26,7 @@ void vecadd_adsm(struct pb_run *run)
 	pb_stop(run);
 	vecadd_verify(run, c, total);
 
-	pb_check(adsmFree(a));
-	pb_check(adsmFree(b));
-	pb_check(adsmFree(c));
+	pb_free(a);
+	pb_free(b);
+	pb_free(c);
 }

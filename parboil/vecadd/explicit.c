@@ -35,9 +35,9 @@ void vecadd_explicit(struct pb_run *run)
 	pb_stop(run);
 	vecadd_verify(run, c, total);
 
-	pb_check(adsmDeviceFree(d_a));
-	pb_check(adsmDeviceFree(d_b));
-	pb_check(adsmDeviceFree(d_c));
+	pb_free(d_a);
+	pb_free(d_b);
+	pb_free(d_c);
 	free(a);
 	free(b);
 	free(c);

@@ -21,13 +21,16 @@ struct program {
 };
 
 static unsigned n;			/* elements, a multiple of 256 */
+static float second;			/* each element of b: another one in each run, so that no old c is right */
 
 static void fill(float *a, float *b)
 {
+	/* The sums stay below 2^24, and exact. */
+	second = second < LANES ? second + 1 : 1;
 	for (unsigned i = 0; i < n; i++)
 		a[i] = (float)(i % LANES);
 	for (unsigned i = 0; i < n; i++)
-		b[i] = 1;
+		b[i] = second;
 }
 
 static void add(adsmKernel *kernel, const void *a, const void *b, void *c)
@@ -46,7 +49,7 @@ static void sum(const float *c)
 		for (unsigned lane = 0; lane < LANES; lane++)
 			sums[lane] += c[i + lane];
 	for (unsigned lane = 0; lane < LANES; lane++)
-		if (sums[lane] != (float)(n / LANES * (lane + 1)))
+		if (sums[lane] != (float)(n / LANES) * ((float)lane + second))
 			bench_die("vecadd: wrong sum");
 }
 
