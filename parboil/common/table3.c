@@ -116,12 +116,26 @@ static bool run(const char *name, const char *variant, const char *size, const c
 		fprintf(stderr, "parboil: %s on %s nodes has failed, or counted nothing\n", name, nodes);
 		return false;
 	}
-	for (size_t i = PAGES; i < N_COUNTS; i++)
-		ret_counts[i] /= ret_counts[CALLS];
 	return true;
 }
 
 /* ---- the table */
+
+struct pb_average pb_average(unsigned long sum, unsigned long calls)
+{
+	struct pb_average average = { .exact = sum % calls == 0, .each = sum / calls };
+
+	if (average.exact)
+		snprintf(average.text, sizeof(average.text), "%lu", average.each);
+	else
+		snprintf(average.text, sizeof(average.text), "%.3f", (double)sum / (double)calls);
+	return average;
+}
+
+static bool agrees(const struct pb_average *average, unsigned long wanted)
+{
+	return average->exact && average->each == wanted;
+}
 
 static void print_title(const char *size, bool cuda_c)
 {
@@ -162,16 +176,20 @@ int pb_table3(const struct pb_args *args)
 		snprintf(list, sizeof(list), "%s", args->nodes ? args->nodes : "1,2,4,8");
 		for (rest = list; (nodes = strsep(&rest, ","));) {
 			unsigned long counts[N_COUNTS];
+			struct pb_average each[N_COUNTS];
 
 			if (!run(rows[i].name, variant, size, nodes, counts)) {
 				status = 1;
 				continue;
 			}
-			counts[PAGES] -= constant;
-			printf("%-13s %5s   %8u %8lu   %8u %8lu   %8lu %8lu %9lu   %s%s: %s\n", rows[i].name, nodes,
-			       pages, counts[PAGES], written, counts[WRITTEN], counts[SINGLE], counts[MULTI],
-			       counts[FAULTS], rows[i].how, pages != rows[i].pages ? ", a tenth" : "", rows[i].why);
-			if (counts[PAGES] != pages || counts[WRITTEN] != written)
+			counts[PAGES] -= constant * counts[CALLS];
+			for (size_t k = PAGES; k < N_COUNTS; k++)
+				each[k] = pb_average(counts[k], counts[CALLS]);
+			printf("%-13s %5s   %8u %8s   %8u %8s   %8s %8s %9s   %s%s: %s\n", rows[i].name, nodes,
+			       pages, each[PAGES].text, written, each[WRITTEN].text, each[SINGLE].text,
+			       each[MULTI].text, each[FAULTS].text, rows[i].how,
+			       pages != rows[i].pages ? ", a tenth" : "", rows[i].why);
+			if (!agrees(&each[PAGES], pages) || !agrees(&each[WRITTEN], written))
 				status = 1;
 		}
 	}
