@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness.h"
 #include "process.h"
 
 #define MAX_NODES 1024
@@ -153,15 +154,16 @@ int pb_table3(const struct pb_args *args)
 	const bool all = strcmp(size, "cfc-paper") == 0;
 	const char *const variant = args->variant ? args->variant : "adsm";
 	const bool cuda_c = strcmp(variant, "cuda-c") == 0;
-	char list[256], *rest, *nodes;
+	const char *const all_nodes = args->nodes ? args->nodes : "1,2,4,8";
+	char *list, *rest, *nodes;
 	int status = 0;
 
 	if (!cuda_c && strcmp(variant, "adsm") != 0)
 		pb_usage("table3 has the variants adsm and cuda-c, not \"%s\"", variant);
 	if (!all && strcmp(size, "cfc") != 0)
 		pb_usage("table3 has the sizes cfc and cfc-paper, not \"%s\"", size);
-	snprintf(list, sizeof(list), "%s", args->nodes ? args->nodes : "1,2,4,8");
-	for (rest = list; (nodes = strsep(&rest, ","));)
+	list = pb_host_alloc(strlen(all_nodes) + 1);
+	for (rest = strcpy(list, all_nodes); (nodes = strsep(&rest, ","));)
 		pb_args_number("--nodes", nodes, 0, 1, MAX_NODES);
 	pb_process_set_name("table3");
 	pb_catch_signals();
@@ -173,8 +175,7 @@ int pb_table3(const struct pb_args *args)
 
 		if (cuda_c && !rows[i].cuda_c)
 			continue;
-		snprintf(list, sizeof(list), "%s", args->nodes ? args->nodes : "1,2,4,8");
-		for (rest = list; (nodes = strsep(&rest, ","));) {
+		for (rest = strcpy(list, all_nodes); (nodes = strsep(&rest, ","));) {
 			unsigned long counts[N_COUNTS];
 			struct pb_average each[N_COUNTS];
 
@@ -193,6 +194,7 @@ int pb_table3(const struct pb_args *args)
 				status = 1;
 		}
 	}
+	free(list);
 	pb_files_remove();
 	return status;
 }

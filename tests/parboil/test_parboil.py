@@ -64,6 +64,7 @@ def test_options():
     fails(2, "table3 has the sizes cfc and cfc-paper", "table3", "--size", "small")
     fails(2, "table3 has the variants adsm and cuda-c", "table3", "--variant", "explicit")
     fails(2, "--nodes takes a number from 1 to 1024", "table3", "--nodes", "1,x")
+    fails(2, "--nodes takes a number from 1 to 1024", "table3", "--nodes", "1," * 200 + "x")
     fails(2, "one argument too many for table3", "table3", "cp")
     fails(2, "options are --size --variant --protocol", "run", "mri-q", "--siz", "small")
     fails(2, "options are --size --output", "generate", "mri-q", "--json", "-")
