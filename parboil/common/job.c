@@ -184,8 +184,20 @@ static void set_option(const char *name, const char *value)
 		pb_usage("%s", adsmLastError());
 }
 
+/* Only the CPU's device models a link. */
+static void check_link(const struct pb_config *config, const char *backend)
+{
+	if (config->link && strcmp(backend, "cpu") != 0)
+		pb_usage("--link is for the backend cpu, not for %s", backend);
+}
+
 void pb_job_configure(const struct pb_config *config)
 {
+	const char *backend = config->backend ? config->backend : getenv("ADSM_BACKEND");
+
+	/* With "auto" the library chooses it later. */
+	if (backend && *backend && strcmp(backend, "auto") != 0)
+		check_link(config, backend);
 	set_option("backend", config->backend);
 	set_option("protocol", config->protocol);
 	set_option("block_size", config->block_size);
@@ -239,9 +251,11 @@ static void describe(const struct pb_config *config, struct pb_setup *setup)
 	void *p;
 
 	pb_check(adsmDeviceInfo(ADSM_DEVICE_CURRENT, &device));
+	check_link(config, device.backend);
 	snprintf(setup->backend, sizeof(setup->backend), "%s", device.backend);
 	snprintf(setup->device, sizeof(setup->device), "%s", device.name);
-	snprintf(setup->link, sizeof(setup->link), "%s", link && *link ? link : "off");
+	snprintf(setup->link, sizeof(setup->link), "%s",
+		 link && *link && strcmp(device.backend, "cpu") == 0 ? link : "off");
 	setup->rolling_size = size ? blocks(size) : 0;
 	p = pb_shared_alloc(1);
 	pb_check(adsmObjectInfo(p, &props));

@@ -77,6 +77,15 @@ def test_options():
     fails(2, "5000", "run", "mri-q", "--block-size", "5000")
     fails(2, "none", "run", "mri-q", "--rolling-size", "none")
     fails(2, "cpu", "run", "mri-q", "--backend", "abacus")
+    for command in ["run", "table", "compare"]:
+        fails(2, "--link is for the backend cpu, not for cluster", command, "mri-q", "--backend", "cluster", "--link",
+              "1GB/s")
+    fails(2, "--link is for the backend cpu, not for opencl", "run", "mri-q", "--link", "1GB/s", ADSM_BACKEND="opencl")
+    # A link that only the environment names belongs to other backends' settings, and is off there.
+    expect(mri_q("--link", "1GB/s"), link="1GB/s")
+    if (done := parboil("run", "mri-q", "--size", "small", "--json", "-", ADSM_BACKEND="scratchpad",
+                        ADSM_CPU_LINK="1GB/s")).returncode == 0:
+        expect(json.loads(done.stdout), backend="scratchpad", link="off")
     fails(2, "5000", "table", "mri-q", "--block-size", "5000")
     # The library logs a line of its own before.
     done = parboil("run", "mri-q", "--size", "small", ADSM_PROTOCOL="eager")
