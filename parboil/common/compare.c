@@ -239,13 +239,19 @@ struct pb_spread pb_spread(double *values, unsigned n)
 
 /* ---- the commands */
 
-/* A run that counts. Drivers that compile kernels do that in the first one, which is made before and does not. */
+/* A run that counts. Drivers that compile kernels do that in the first one, which is made before and does not. But its
+ * result must be right, too. */
 static bool run_warm(struct pb_worker *worker, struct pb_result *ret_result)
 {
 	const bool compiles = pb_is_rival(worker->setup.variant) || !strcmp(worker->setup.backend, "opencl") ||
 		!strcmp(worker->setup.backend, "cuda");
+	struct pb_result first = { .n_compared = 1 };
 
-	return (!compiles || pb_worker_run(worker, ret_result)) && pb_worker_run(worker, ret_result);
+	if ((compiles && !pb_worker_run(worker, &first)) || !pb_worker_run(worker, ret_result))
+		return false;
+	if (!pb_verified(&first))
+		ret_result->n_wrong++;
+	return true;
 }
 
 int pb_table(const struct pb_bench *bench, const struct pb_args *args)
