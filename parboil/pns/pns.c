@@ -280,7 +280,8 @@ void pns_verify(struct pb_run *run, const struct pns *pns, const unsigned char *
 	}
 	/* These come from the rewards, whose variance has been rounded to a float. */
 	for (int i = 0; i < PNS_N_NUMBERS; i++)
-		pb_compare(run, pns->numbers[i], reference->numbers[i], 1e-6);
+		pb_compare(run, pns->numbers[i], reference->numbers[i],
+			   fmin(1e-6, 1e-3 * fabs(reference->numbers[i])));
 	for (int i = first; i < pns->n_trajectories; i++) {
 		pb_check(copy(marks, places, pns->n_places));
 		for (size_t place = 0; place < pns->n_places; place++)

@@ -96,6 +96,10 @@ static void test_verify(struct pb_run *run)
 	CHECK(verify(run, &pns, places) == 4);
 	places[(size_t)(pns.per_launch - 1) * stride + pns.n_places - 1]++;
 	CHECK(verify(run, &pns, places) == 5);
+	/* The smallest number, too. */
+	memcpy(pns.numbers, reference->numbers, sizeof(pns.numbers));
+	pns.numbers[PNS_VAR_VAR] = 0;
+	CHECK(verify(run, &pns, places) == 4);
 	free(places);
 	pns_close(&pns);
 }
@@ -118,6 +122,7 @@ int main(void)
 		.mean_max = 3, .fnv = 0xc384e8c608794b67 });
 
 	CHECK(fabs(((struct pns_reference *)run.data)->numbers[PNS_VAR_VAR] - 6.78135e-07) < 5e-13);
+	test_verify(&run);
 	golden_finish(&run);
 	run = test_reference(3, &(struct golden){ .squares = 444978, .mean_var = 0.69745636, .mean_max = 4.03125,
 		.fnv = 0x62c4f103af32725d });
