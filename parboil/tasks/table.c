@@ -94,10 +94,17 @@ static void print_5(const char *task)
 	printf(" %" PRIu64 " | %" PRIu64 " |\n", counter(task, "barriers"), counter(task, "locks"));
 }
 
-static void print_6(const char *task)
+/* What the library calls the device says how many nodes it has. */
+static uint64_t count_nodes(const char *report)
 {
-	const char *text = getenv("ADSM_CLUSTER_NODES");
-	const uint64_t nodes = text ? strtoull(text, NULL, 10) : 1;
+	static const char name[] = "\"name\": \"cluster of ";
+	const char *found = strstr(report, name);
+
+	return found ? strtoull(found + strlen(name), NULL, 10) : 1;
+}
+
+static void print_6(const char *task, uint64_t nodes)
+{
 	const uint64_t locks = counter(task, "locks"), global = counter(task, "locks_global");
 	const uint64_t to_write = counter(task, "write_misses") + counter(task, "upgrades");
 
@@ -116,6 +123,8 @@ static void print_6(const char *task)
 
 static void print_table(int table, const char *report)
 {
+	const uint64_t nodes = count_nodes(report);
+
 	fputs(table == 5 ? head_5 : head_6, stdout);
 	for (const struct row *row = table == 5 ? table_5 : table_6; row->program; row++) {
 		char key[64];
@@ -126,7 +135,10 @@ static void print_table(int table, const char *report)
 		if (!task)
 			continue;
 		printf("| %s |", row->program);
-		(table == 5 ? print_5 : print_6)(task);
+		if (table == 5)
+			print_5(task);
+		else
+			print_6(task, nodes);
 		if (row->paper)
 			printf("| the paper | %s |\n", row->paper);
 	}
