@@ -59,6 +59,9 @@ static int run_program(const struct pt_program *program, const char *size, struc
 		puts("  not verified");
 	else if (*run.wrong)
 		printf("  WRONG: %s\n", run.wrong);
+	else if (run.extrapolated)
+		printf("  verified (sequential: %.3f ms, %ld times one iteration)\n", (double)run.reference_ns / 1e6,
+		       run.extrapolated);
 	else
 		printf("  verified (sequential: %.3f ms)\n", (double)run.reference_ns / 1e6);
 	fflush(stdout);

@@ -24,6 +24,7 @@ struct pt_run {
 	const long *v;			/* of the size */
 	bool verify;			/* against a sequential one, which may take long */
 	uint64_t task_ns, reference_ns;
+	long extrapolated;		/* not 0: the number of iterations. One was timed, reference_ns is of all */
 	/* How often workers take locks and come to barriers, by the program's own formula: at most, and at least. */
 	struct pt_counts least, most;
 	char wrong[PS_WRONG];		/* "": nothing */

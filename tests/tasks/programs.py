@@ -137,6 +137,9 @@ def main():
                 counters = kernels[name]["counters"]
                 words = said[name].split()
                 expect(what + "verified", "verified" in words and "not" not in words, True)
+                if name == "blackscholes":
+                    expect(what + "its sequential time is extrapolated",
+                           f", {known[name, SIZE][1]} times one iteration)" in said[name], True)
                 expect(what + "workers", counters["workers"], workers)
                 expect(what + "barriers", counters["barriers"], barriers(*known[name, SIZE]))
                 expect(what + "its own formula", int(words[words.index("barriers") + 1]), counters["barriers"])

@@ -38,6 +38,7 @@ static void verify(struct pt_run *run, const struct options *o, const double *su
 		ps_check(run->wrong, "the sum", (size_t)w, sums[w], sum * (double)run->v[1], TOLERANCE);
 	}
 	run->reference_ns = (ps_now_ns() - start) * (uint64_t)run->v[1];
+	run->extrapolated = run->v[1];
 }
 
 static int run_blackscholes(struct pt_run *run)
