@@ -2,6 +2,7 @@
 /* suite.c - see suite.h. */
 #include "suite.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,6 +21,18 @@ void ps_die(const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	exit(1);
+}
+
+unsigned long ps_number(const char *option, const char *text, unsigned long least, unsigned long most)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value < least || value > most)
+		ps_die("%s takes a number from %lu to %lu, not \"%s\"", option, least, most, text);
+	return value;
 }
 
 uint64_t ps_now_ns(void)

@@ -29,6 +29,8 @@ void ps_wrong(char wrong[PS_WRONG], const char *format, ...) __attribute__((form
 /* Is @got what it should be, but for so much of it? */
 void ps_check(char wrong[PS_WRONG], const char *what, size_t i, double got, double want, double tolerance);
 
+/* The number that an option was given, or the end of the program. */
+unsigned long ps_number(const char *option, const char *text, unsigned long least, unsigned long most);
 /* A module, or the end of the program: beside this one, as in a build folder; or in @installed, as seen from it. */
 adsmModule *ps_load(const char *name, const char *installed);
 /* The values of a size of a program, or the end of this one. */

@@ -13,6 +13,7 @@ static const struct pt_program *const programs[] = {
 	&pt_blackscholes, &pt_ep, &pt_jacobi, &pt_lu, &pt_md, &pt_pipeline, &pt_radix, &pt_raytrace,
 	&pt_water,
 };
+#define MAX_WORKERS 1000000		/* more than any device has */
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
 const char ps_name[] = "adsm-tasks";
@@ -94,9 +95,9 @@ static int take_table(int *argc, char **argv)
 	for (int i = 1; i + 1 < *argc; i++) {
 		if (strcmp(argv[i], "--table"))
 			continue;
-		table = atoi(argv[i + 1]);
-		if (table != 5 && table != 6)
+		if (strcmp(argv[i + 1], "5") && strcmp(argv[i + 1], "6"))
 			ps_die("--table %s: the tables with counts are 5 and 6", argv[i + 1]);
+		table = *argv[i + 1] - '0';
 		/* With the NULL behind the arguments. */
 		memmove(argv + i, argv + i + 2, (size_t)(*argc - i - 1) * sizeof(*argv));
 		*argc -= 2;
@@ -147,8 +148,8 @@ int main(int argc, char **argv)
 			run.verify = false;
 		else if (!strcmp(argv[i], "--counts"))
 			counts = true;
-		else if (!strcmp(argv[i], "--workers") && i + 1 < argc && atoi(argv[i + 1]) > 0)
-			run.workers = (unsigned)atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--workers") && i + 1 < argc)
+			run.workers = (unsigned)ps_number("--workers", argv[++i], 1, MAX_WORKERS);
 		else if (!strcmp(argv[i], "--size") && i + 1 < argc)
 			size = argv[++i];
 		else

@@ -14,6 +14,7 @@
  * "cluster" measure. One node alone tracks and exchanges nothing. The model has no traffic of others, no contention
  * within the network, and no caches and memory that cores share.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 
 #define MAX_NODES 1024
 #define MAX_CORES 256
+#define MAX_TIMES 1000000
 #define THRESHOLD 2048			/* the paper's, pages */
 #define PROBE_EVERY 8
 #define MAX_READ_AHEAD 256		/* pages */
@@ -42,7 +44,7 @@ struct launch {
 	bool alone;
 	struct adsm_runs added, removed, written, read_only;
 	struct block *blocks;
-	size_t n_blocks;
+	size_t n_blocks, n_announced;	/* n_announced: by the launch's own line */
 };
 
 struct record {
@@ -131,6 +133,16 @@ static struct adsm_runs *runs_of(struct launch *launch, struct block *block, cha
 	}
 }
 
+/* The record of a process that was ended lacks blocks. */
+static void check_blocks(const char *path, const struct record *record)
+{
+	const struct launch *last = record->n ? &record->launches[record->n - 1] : NULL;
+
+	if (last && last->n_blocks != last->n_announced)
+		adsm_comm_fail("%s: launch %zu has %zu blocks, not %zu", path, record->n, last->n_blocks,
+			       last->n_announced);
+}
+
 static struct record read_record(const char *path)
 {
 	struct record record = { .n = 0 };
@@ -147,7 +159,9 @@ static struct record read_record(const char *path)
 
 		line++;
 		if (sscanf(text, "launch %*s %lu %lu", &a, &b) == 2) {
+			check_blocks(path, &record);
 			launch = new_launch(&record);
+			launch->n_announced = a;
 			launch->alone = b;
 			block = NULL;
 		} else if (launch && sscanf(text, "b %lu", &a) == 1) {
@@ -163,6 +177,7 @@ static struct record read_record(const char *path)
 		}
 	}
 	fclose(in);
+	check_blocks(path, &record);
 	if (!record.n)
 		adsm_comm_fail("%s: no launch", path);
 	return record;
@@ -665,29 +680,41 @@ static void model(const char *program, const struct record *record, unsigned tim
 	}
 }
 
+/* 0: it is no number from 1 to @most. */
+static unsigned number(const char *text, unsigned long most)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno && value <= most ? (unsigned)value : 0;
+}
+
 int main(int argc, char **argv)
 {
 	int i = 1;
 
 	if (argc > 2 && !strcmp(argv[1], "--cores")) {
-		cores = (unsigned)strtoul(argv[2], NULL, 10);
+		cores = number(argv[2], MAX_CORES);
 		i = 3;
 	}
-	if (i >= argc || cores < 1 || cores > MAX_CORES)
+	if (i >= argc || !cores)
 		adsm_comm_fail("usage: bench-cluster-model [--cores 1…256] PROGRAM=RECORD[*TIMES]…");
 	printf("program,network,update,nodes,total,speedup,compute,control,fetch,plan,exchange,"
 	       "single,multi,write_faults,fetched,pushed,bytes\n");
 	for (; i < argc; i++) {
 		char *path = strchr(argv[i], '='), *times = path ? strrchr(path, '*') : NULL;
+		const unsigned n = times ? number(times + 1, MAX_TIMES) : 1;
 		struct record record;
 
-		if (!path || (times && atoi(times + 1) < 1))
+		if (!path || !n)
 			adsm_comm_fail("PROGRAM=RECORD or PROGRAM=RECORD*TIMES, not '%s'", argv[i]);
 		*path = '\0';
 		if (times)
 			*times = '\0';
 		record = read_record(path + 1);
-		model(argv[i], &record, times ? (unsigned)atoi(times + 1) : 1);
+		model(argv[i], &record, n);
 		free_record(&record);
 	}
 	return fflush(stdout) ? 1 : 0;

@@ -125,8 +125,18 @@ def over_nodes(what, counters):
         expect(what + "sent to other nodes", counters["node_diffs"] + counters["node_early_diffs"], 0)
 
 
+def refused(program):
+    """Numbers that are none, or too large."""
+    for words in (["--table", "5x"], ["--table", ""], ["--workers", "0"], ["--workers", "-1"], ["--workers", "+2"],
+                  ["--workers", "2x"], ["--workers", " 2"], ["--workers", ""], ["--workers", "4294967297"]):
+        done = subprocess.run([program, *words, "ep"], capture_output=True, text=True)
+        expect(f"the status of {words}", (done.returncode, done.stdout), (1, ""))
+        expect(f"the message of {words}", f"adsm-tasks: {words[0]} " in done.stderr, True)
+
+
 def main():
     program = os.path.join(BUILD, "parboil/tasks/adsm-tasks")
+    refused(program)
     known = sizes(program)
     expect("the list of programs", {name for name, _ in known}, set(BARRIERS))
     with tempfile.TemporaryDirectory() as folder:
