@@ -113,16 +113,18 @@ adsmKernel *pb_kernel(struct pb_run *run, const char *name)
 	return kernel;
 }
 
-void *pb_variable(struct pb_run *run, const char *name, size_t size)
+void pb_set_variable(struct pb_run *run, const char *name, size_t size, const void *value, size_t n)
 {
-	size_t found;
-	void *p = adsmModuleGlobal(run->module, ADSM_DEVICE_CURRENT, name, &found);
+	for (int device = 0; device < n_devices; device++) {
+		size_t found;
+		void *p = adsmModuleGlobal(run->module, device, name, &found);
 
-	if (!p)
-		pb_die("%s", adsmLastError());
-	if (found != size)
-		pb_die("the variable %s has %zu bytes, not %zu", name, found, size);
-	return p;
+		if (!p)
+			pb_die("%s", adsmLastError());
+		if (found != size)
+			pb_die("the variable %s has %zu bytes, not %zu", name, found, size);
+		memcpy(p, value, n);
+	}
 }
 
 FILE *pb_open(const char *path, const char *mode)

@@ -91,8 +91,8 @@ void *pb_device_alloc(size_t size);	/* adsmDeviceAlloc() */
 /* Free memory of either; NULL has no effect. The next run may get it again, and must not find its result there. */
 void pb_free(void *p);
 adsmKernel *pb_kernel(struct pb_run *run, const char *name);
-/* A variable of the benchmark's module in device memory, of that size. */
-void *pb_variable(struct pb_run *run, const char *name, size_t size);
+/* Write the first @n bytes of a variable of the benchmark's module on all devices that are used. It has @size bytes. */
+void pb_set_variable(struct pb_run *run, const char *name, size_t size, const void *value, size_t n);
 FILE *pb_open(const char *path, const char *mode);
 /* fread() and fwrite() of all bytes, their time counted as I/O. @path is for the message. */
 void pb_read(struct pb_run *run, FILE *in, const char *path, void *p, size_t size);

@@ -7,7 +7,6 @@
 void cp_cuda_c(struct pb_run *run)
 {
 	adsmKernel *cenergy = pb_kernel(run, "cenergy");
-	struct cp_record *atoms = pb_variable(run, "atoms", CP_MAX_ATOMS * sizeof(*atoms));
 	adsmDim grid, block = { .x = CP_THREADS_X, .y = CP_THREADS_Y };
 	float *energy;
 	size_t bytes;
@@ -25,7 +24,7 @@ void cp_cuda_c(struct pb_run *run)
 		size_t n = cp.n_atoms - a < cp.chunk ? cp.n_atoms - a : cp.chunk;
 
 		cp_pack(&cp, a, n);
-		memcpy(atoms, cp.table, n * sizeof(*atoms));
+		pb_set_variable(run, "atoms", CP_MAX_ATOMS * sizeof(*cp.table), cp.table, n * sizeof(*cp.table));
 		pb_check(adsmCall(cenergy, grid, block, adsmVal((int)n), adsmVal(CP_SPACING), adsmPtr(energy)));
 		pb_check(adsmSync());
 	}

@@ -2,8 +2,6 @@
 /* cuda_c.c - tpacf with shared memory and its kernel in CUDA C: the boundaries are a variable. */
 #include "tpacf.h"
 
-#include <string.h>
-
 void tpacf_cuda_c(struct pb_run *run)
 {
 	adsmKernel *kernel = pb_kernel(run, "Histograms");
@@ -22,7 +20,7 @@ void tpacf_cuda_c(struct pb_run *run)
 	histograms = pb_shared_alloc(histograms_bytes);
 
 	tpacf_fill(points, &t);
-	memcpy(pb_variable(run, "boundaries", sizeof(t.boundaries)), t.boundaries, sizeof(t.boundaries));
+	pb_set_variable(run, "boundaries", sizeof(t.boundaries), t.boundaries, sizeof(t.boundaries));
 	pb_check(adsmCall(kernel, grid, block, adsmPtr(points), adsmPtr(histograms), adsmVal((int)t.n_points),
 			  adsmVal((int)t.room), adsmVal((int)t.n_sets - 1)));
 	pb_check(adsmSync());
