@@ -83,8 +83,12 @@ static double run(struct work *work, adsm_task_run *task, bool ours)
 	uint64_t counts[ADSM_TASK_N_COUNTS];
 
 	work->ours = ours;
+	work->guarded = 0;
 	if (adsm_task_run_all(&launch, "bench", NULL, counts, text))
 		bench_die("%s", text);
+	if (task == lock && work->guarded != (unsigned long)work->n_workers * work->n_rounds)
+		bench_die("tasks: %lu additions under a lock, not %lu", work->guarded,
+			  (unsigned long)work->n_workers * work->n_rounds);
 	return work->us;
 }
 

@@ -24,8 +24,20 @@ struct program {
 	const void *args[8];
 	void *written;			/* what the program changes, and what was there first */
 	const void *first;
+	void *result;			/* of the first run, or NULL */
 	size_t size;
 };
+
+/* Both have the same result, in each run. */
+static void check(struct program *program)
+{
+	if (!memcmp(program->written, program->first, program->size))
+		bench_die("%s has changed nothing", program->name);
+	if (!program->result)
+		program->result = memcpy(bench_host_alloc(program->size), program->written, program->size);
+	else if (memcmp(program->written, program->result, program->size))
+		bench_die("%s has another result than in its first run", program->name);
+}
 
 /* ---- POSIX threads */
 
@@ -111,7 +123,7 @@ static double theirs(void *arg)
 {
 	struct program *program = arg;
 	struct thread threads[N_WORKERS];
-	double start;
+	double start, ms;
 
 	memcpy(program->written, program->first, program->size);
 	for (unsigned i = 0; i < N_FLAGS; i++)
@@ -125,7 +137,9 @@ static double theirs(void *arg)
 	}
 	for (unsigned i = 0; i < N_WORKERS; i++)
 		pthread_join(threads[i].id, NULL);
-	return (bench_now_us() - start) / 1000;
+	ms = (bench_now_us() - start) / 1000;
+	check(program);
+	return ms;
 }
 
 /* ---- tasks */
@@ -136,14 +150,16 @@ static double ours(void *arg)
 	struct program *program = arg;
 	struct adsm_pool_launch launch = { .task = program->run, .n = N_WORKERS };
 	uint64_t counts[ADSM_TASK_N_COUNTS];
-	double start;
+	double start, ms;
 
 	memcpy(launch.args, program->args, sizeof(program->args));
 	memcpy(program->written, program->first, program->size);
 	start = bench_now_us();
 	if (adsm_task_run_all(&launch, program->name, NULL, counts, text))
 		bench_die("%s", text);
-	return (bench_now_us() - start) / 1000;
+	ms = (bench_now_us() - start) / 1000;
+	check(program);
+	return ms;
 }
 
 /* ---- programs, on 2 workers, of size medium */
