@@ -156,6 +156,12 @@ static const char *name_of(const struct pb_config *way)
 	return text;
 }
 
+/* Drivers that compile kernels do that in the first run. */
+static bool compiles(const struct pb_setup *setup)
+{
+	return pb_is_rival(setup->variant) || !strcmp(setup->backend, "opencl") || !strcmp(setup->backend, "cuda");
+}
+
 /* One run of one way. It is noted whose turn it is before anyone looks for an interruption that came before. */
 static bool turn(struct pb_run *run, const struct pb_config *way, struct pb_worker *worker, struct pb_result *result)
 {
@@ -177,7 +183,7 @@ bool pb_take_turns(struct pb_run *run, const struct pb_turns *turns, struct pb_m
 {
 	struct pb_worker workers[PB_MAX_WAYS] = { 0 };
 	struct pb_measured *measured = ret_measured;
-	bool ok = true;
+	bool warm_up = turns->warm_up, ok = true;
 
 	*measured = (struct pb_measured){ .n_ways = turns->n_ways };
 	for (unsigned i = 0; i < turns->n_ways; i++)
@@ -185,9 +191,10 @@ bool pb_take_turns(struct pb_run *run, const struct pb_turns *turns, struct pb_m
 	for (unsigned i = 0; i < turns->n_ways && ok && !interrupted; i++) {
 		ok = pb_worker_start(&workers[i], run, &turns->ways[i]);
 		measured->setups[i] = workers[i].setup;
+		warm_up = warm_up || (ok && compiles(&workers[i].setup));
 	}
 	/* Turn 0 is the warm-up. */
-	for (unsigned k = !turns->warm_up; k <= turns->n && ok && !interrupted; k++) {
+	for (unsigned k = !warm_up; k <= turns->n && ok && !interrupted; k++) {
 		for (unsigned i = 0; i < turns->n_ways && ok && !interrupted; i++) {
 			pb_progress("%s %s: turn %u of %u, %s", run->bench->name, run->bench->sizes[run->size],
 				    k, turns->n, name_of(&turns->ways[i]));
@@ -239,15 +246,12 @@ struct pb_spread pb_spread(double *values, unsigned n)
 
 /* ---- the commands */
 
-/* A run that counts. Drivers that compile kernels do that in the first one, which is made before and does not. But its
- * result must be right, too. */
+/* A run that counts. Where kernels are compiled it is the second one, but the first must be right, too. */
 static bool run_warm(struct pb_worker *worker, struct pb_result *ret_result)
 {
-	const bool compiles = pb_is_rival(worker->setup.variant) || !strcmp(worker->setup.backend, "opencl") ||
-		!strcmp(worker->setup.backend, "cuda");
 	struct pb_result first = { .n_compared = 1 };
 
-	if ((compiles && !pb_worker_run(worker, &first)) || !pb_worker_run(worker, ret_result))
+	if ((compiles(&worker->setup) && !pb_worker_run(worker, &first)) || !pb_worker_run(worker, ret_result))
 		return false;
 	if (!pb_verified(&first))
 		ret_result->n_wrong++;

@@ -14,7 +14,7 @@ extern const char *const pb_compared[PB_N_COMPARED];	/* their names */
 struct pb_turns {
 	const struct pb_config *ways;
 	unsigned n_ways, n;		/* @n runs of each */
-	bool warm_up;			/* after one that does not count */
+	bool warm_up;			/* after one that does not count; there always is one if kernels are compiled */
 };
 
 /* One benchmark, all its runs: the k-th of every one belong together, made one after the other. */
