@@ -19,6 +19,7 @@ struct search {
 	uint32_t *meet;			/* by block: where all ways from it meet first; NONE: nowhere */
 	uint64_t *split;		/* bits: blocks whose branch threads take differently */
 	uint64_t *apart;		/* bits: blocks that not all threads come to together */
+	uint32_t *seen;			/* by block: 1 + the split whose walk came to it last */
 	uint32_t *stack;
 	bool changed, reads_divergent;
 };
@@ -193,7 +194,10 @@ static void visit_instruction(struct search *search, const struct adsm_ptx_instr
 		adsm_ptx_each_register(instruction, note_write, search);
 }
 
-/* The blocks between a branch that threads take differently and the place where they meet. */
+/*
+ * The blocks between a branch that threads take differently and the place where they meet. Blocks of another branch are
+ * walked through, too, because its threads may meet earlier.
+ */
 static void mark_apart(struct search *search, uint32_t at)
 {
 	const struct adsm_ptx_blocks *blocks = search->blocks;
@@ -205,8 +209,9 @@ static void mark_apart(struct search *search, uint32_t at)
 		const struct adsm_ptx_block *block = &blocks->blocks[next];
 
 		for (uint32_t i = 0; i < block->n_next; i++) {
-			if (block->next[i] == search->meet[at] || adsm_ptx_bit(search->apart, block->next[i]))
+			if (block->next[i] == search->meet[at] || search->seen[block->next[i]] == at + 1)
 				continue;
+			search->seen[block->next[i]] = at + 1;
 			adsm_ptx_set_bit(search->apart, block->next[i]);
 			search->stack[depth++] = block->next[i];
 		}
@@ -266,12 +271,12 @@ static bool find(struct search *search)
 int adsm_ptx_divergence_find(const struct adsm_ptx_blocks *blocks, struct adsm_ptx_divergence *ret_divergence)
 {
 	const size_t n = (size_t)blocks->n + 2, words = n / 64 + 1;
-	uint32_t *memory = calloc(6 * n + count_ways(blocks), sizeof(*memory));
+	uint32_t *memory = calloc(7 * n + count_ways(blocks), sizeof(*memory));
 	uint64_t *bits = calloc(words, 2 * sizeof(*bits)), *registers = calloc(blocks->words, sizeof(*registers));
 	struct search search = {
 		.blocks = blocks, .registers = registers, .changed = true,
 		.first = memory, .order = memory + n, .rank = memory + 2 * n, .meet = memory + 3 * n,
-		.stack = memory + 4 * n, .before = memory + 6 * n,
+		.stack = memory + 4 * n, .seen = memory + 6 * n, .before = memory + 7 * n,
 		.split = bits, .apart = bits + words,
 	};
 
