@@ -260,12 +260,28 @@ static int add_part(struct target *target, const struct adsm_ptx_instruction *ca
 	return error ? error : add_body(target, &part);
 }
 
-/* A label of the target's own instructions. */
+/* Labels of the target's own instructions. */
 static void move_labels(const struct target *target, struct adsm_ptx_operand *operands, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (operands[i].kind == ADSM_PTX_OP_LABEL)
 			operands[i].label = target->moved[operands[i].label];
+}
+
+/* An instruction of the target itself. An alias has the same instructions, so all that changes is a copy. */
+static int add_own(struct target *target, const struct adsm_ptx_instruction *own)
+{
+	struct adsm_ptx_instruction *copy = &target->instructions[target->n++];
+
+	*copy = *own;
+	if (own->n)
+		copy->operands = copy_operands(target, own->operands, ADSM_PTX_OPERANDS);
+	copy->targets = copy_operands(target, own->targets, own->n_targets);
+	if ((own->n && !copy->operands) || !copy->targets)
+		return -ENOMEM;
+	move_labels(target, copy->operands, copy->n);
+	move_labels(target, copy->targets, copy->n_targets);
+	return 0;
 }
 
 /* A load or store of what has become local memory. */
@@ -295,20 +311,9 @@ static int replace_calls(struct target *target, const bool *parts, uint32_t size
 			at += parts[i] ? callee_of(&function->instructions[i])->n +
 			      (function->instructions[i].guard.kind != ADSM_PTX_OP_NONE) : 1;
 	}
-	for (uint32_t i = 0; !error && i < function->n; i++) {
-		struct adsm_ptx_instruction *own = &function->instructions[i];
-
-		if (parts[i]) {
-			error = add_part(target, own);
-			continue;
-		}
-		move_labels(target, own->operands, own->n);
-		own->targets = copy_operands(target, own->targets, own->n_targets);
-		if (!own->targets)
-			return -ENOMEM;
-		move_labels(target, own->targets, own->n_targets);
-		target->instructions[target->n++] = *own;
-	}
+	for (uint32_t i = 0; !error && i < function->n; i++)
+		error = parts[i] ? add_part(target, &function->instructions[i]) :
+				   add_own(target, &function->instructions[i]);
 	function->instructions = target->instructions;
 	function->n = target->n;
 	for (uint32_t i = 0; i < function->n; i++)
