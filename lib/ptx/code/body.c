@@ -90,6 +90,18 @@ static void write_yield(struct adsm_ptx_body *kernel, const struct adsm_ptx_bloc
 	adsm_ptx_print(writer, "PTX_AT(%uu); }\n", next);
 }
 
+/* Results that are registers go to the caller's memory. */
+static void write_return(struct adsm_ptx_writer *writer, const struct adsm_ptx_function *function)
+{
+	adsm_ptx_print(writer, "{ ");
+	for (uint32_t i = 0; i < function->n_results; i++) {
+		if (function->results[i].space == ADSM_PTX_REG)
+			adsm_ptx_print(writer, "*(%s *)o%u = r%u; ", adsm_ptx_c_type(function->results[i].type), i,
+				       function->results[i].reg);
+	}
+	adsm_ptx_print(writer, writer->functions_exit ? "return 0; }\n" : "return; }\n");
+}
+
 static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t from, uint32_t following)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
@@ -128,7 +140,7 @@ static void write_end(struct adsm_ptx_body *kernel, uint32_t index, uint32_t fro
 		if (kernel->function->is_entry || (block->by && adsm_ptx_is(block->by, "exit")))
 			adsm_ptx_print(writer, "PTX_AT(PTX_LEFT);\n");
 		else
-			adsm_ptx_print(writer, writer->functions_exit ? "return 0;\n" : "return;\n");
+			write_return(writer, kernel->function);
 		break;
 	case ADSM_PTX_YIELD:
 		/* A function that is not inlined spins, and keeps its thread. */

@@ -324,6 +324,7 @@ static _Noreturn void refuse_barrier(struct adsm_ptx_writer *writer, const struc
 static void write_device_function(struct adsm_ptx_body *kernel)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
+	const struct adsm_ptx_function *function = kernel->function;
 	const uint64_t local = kernel->frame->local_size;
 
 	for (uint32_t i = 0; i < kernel->blocks.n; i++) {
@@ -331,18 +332,30 @@ static void write_device_function(struct adsm_ptx_body *kernel)
 		    !adsm_ptx_is_spin(kernel->blocks.blocks[i].by) && !adsm_ptx_is_step(kernel->blocks.blocks[i].by))
 			refuse_barrier(writer, kernel->blocks.blocks[i].by);
 	}
-	for (uint32_t i = 0; i < kernel->function->n; i++) {
-		if (adsm_ptx_arrives(&kernel->function->instructions[i]))
-			refuse_barrier(writer, &kernel->function->instructions[i]);
+	for (uint32_t i = 0; i < function->n; i++) {
+		if (adsm_ptx_arrives(&function->instructions[i]))
+			refuse_barrier(writer, &function->instructions[i]);
 	}
 	adsm_ptx_find_registers(kernel, NULL);
-	write_head(writer, kernel->function);
+	for (uint32_t i = 0; i < function->n_params + function->n_results; i++) {
+		const struct adsm_ptx_variable *variable = i < function->n_params ? &function->params[i] :
+							   &function->results[i - function->n_params];
+
+		if (variable->space == ADSM_PTX_REG)
+			adsm_ptx_set_bit(kernel->declared, variable->reg);
+	}
+	write_head(writer, function);
 	adsm_ptx_print(writer, "\n{\n\tPTX_ENTER\n");
 	adsm_ptx_write_pointers(writer);
 	if (local)
 		adsm_ptx_print(writer, "\tchar lm[%llu] __attribute__((aligned(16)));\n", (unsigned long long)local);
 	adsm_ptx_write_registers(kernel);
 	adsm_ptx_write_locals(kernel);
+	for (uint32_t i = 0; i < function->n_params; i++) {
+		if (function->params[i].space == ADSM_PTX_REG)
+			adsm_ptx_print(writer, "\t\tr%u = *(const %s *)a%u;\n", function->params[i].reg,
+				       adsm_ptx_c_type(function->params[i].type), i);
+	}
 	adsm_ptx_print(writer, "#undef PTX_AT\n#define PTX_AT(place) return%s\n", writer->functions_exit ? " 1" : "");
 	adsm_ptx_write_blocks(kernel, NULL, 0, 0);
 	adsm_ptx_print(writer, "}\n");
