@@ -140,13 +140,14 @@ static void write_nothing(struct adsm_ptx_writer *writer, const struct adsm_ptx_
 	adsm_ptx_print(writer, "/* %s */", instruction->opcode);
 }
 
-/* cp.async [to], [from], size, size of the source: the rest of what is written is 0. */
+/* cp.async [to], [from], size, size of the source, cache policy. After the source what is written is 0. */
 static void write_copy(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
 	const struct adsm_ptx_operand *operands = instruction->operands;
+	const uint32_t n = instruction->n - adsm_ptx_has(instruction, "L2::cache_hint");
 	uint64_t size;
 
-	if (instruction->n < 3 || instruction->n > 4 || operands[2].kind != ADSM_PTX_OP_INTEGER ||
+	if (instruction->n < 3 || n < 3 || n > 4 || operands[2].kind != ADSM_PTX_OP_INTEGER ||
 	    (operands[2].bits != 4 && operands[2].bits != 8 && operands[2].bits != 16))
 		refuse(writer, instruction, "needs two addresses and a size, which is 4, 8 or 16");
 	size = operands[2].bits;
@@ -155,7 +156,7 @@ static void write_copy(struct adsm_ptx_writer *writer, const struct adsm_ptx_ins
 	adsm_ptx_print(writer, ", ");
 	adsm_ptx_address(writer, &operands[1], ADSM_PTX_GLOBAL);
 	adsm_ptx_print(writer, ", %uu, ", (uint32_t)size);
-	if (instruction->n == 4)
+	if (n == 4)
 		adsm_ptx_read(writer, &operands[3], ADSM_PTX_u32);
 	else
 		adsm_ptx_print(writer, "%uu", (uint32_t)size);

@@ -336,14 +336,22 @@ static void add_copies(void)
 	}
 }
 
-static void add_copy_hint(void)
+static void add_copy_hints(void)
 {
-	struct form *form = add_form(copy, "m:b64:0 n:b32:n g:b64:0",
-				     "cp.async.ca.shared.global.L2::128B [sv], [gv+48], 4;");
+	static const char *const list[] = {
+		"cp.async.ca.shared.global.L2::128B [sv], [gv+48], 4;",
+		"{ .reg .b64 %p; mov.b64 %p, 0; cp.async.ca.shared.global.L2::cache_hint [sv], [gv+48], 4, %p; }",
+		"{ .reg .b64 %p; mov.b64 %p, 0; cp.async.ca.shared.global.L2::cache_hint [sv], [gv+48], 4, %n, %p; }",
+	};
 
-	form->bits = 4;
-	form->n_out = 0;
-	form->uses_memory = true;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct form *form = add_form(copy, "m:b64:0 n:b32:n g:b64:0", "%s", list[i]);
+
+		form->bits = 4;
+		form->flag = i == 2;
+		form->n_out = 0;
+		form->uses_memory = true;
+	}
 }
 
 static void nothing(const struct form *form, uint64_t *v)
@@ -416,6 +424,6 @@ void add_memory(void)
 	add_accesses();
 	add_atomics();
 	add_copies();
-	add_copy_hint();
+	add_copy_hints();
 	add_nothings();
 }
