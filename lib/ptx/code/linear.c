@@ -127,7 +127,7 @@ enum adsm_ptx_type adsm_ptx_widens(const struct adsm_ptx_instruction *instructio
 	enum adsm_ptx_type type = ADSM_PTX_NO_TYPE;
 
 	if (instruction->operands[0].kind != ADSM_PTX_OP_REGISTER ||
-	    instruction->operands[1].kind != ADSM_PTX_OP_REGISTER)
+	    instruction->operands[1].kind != ADSM_PTX_OP_REGISTER || adsm_ptx_has(instruction, "sat"))
 		return ADSM_PTX_NO_TYPE;
 	if ((adsm_ptx_is(instruction, "mul") || adsm_ptx_is(instruction, "mad")) && adsm_ptx_has(instruction, "wide"))
 		type = adsm_ptx_type_of(instruction);
