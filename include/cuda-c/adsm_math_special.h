@@ -64,7 +64,11 @@ ADSM_CUDA_DEVICE double erfc_inverse(double y)
 	for (int i = 0; i < 4; i++) {
 		/* The error, divided by the derivative. */
 		t = (erfcx_of(x) - y * exp_of_square(x, 1)) * -0x1.c5bf891b4ef6bp-1;	/* -sqrt(pi) / 2 */
-		x -= t / (1 + x * t);
+		/* The exponential is infinite for the least numbers: there the steps are Newton's for the logarithm. */
+		if (y < 0x1p-1000)
+			x += (__nv_log(erfcx_of(x)) - x * x - __nv_log(y)) * 0x1.c5bf891b4ef6bp-1 * erfcx_of(x);
+		else
+			x -= t / (1 + x * t);
 	}
 	return x;
 }

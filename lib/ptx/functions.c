@@ -44,7 +44,7 @@ static const struct adsm_ptx_math list[] = {
 	{ "normcdfinv", 'r', "r", "(#)ptx_normcdfinv($1)" },
 	{ "cyl_bessel_i0", 'r', "r", "(#)ptx_bessel_i(0, $1)" },
 	{ "cyl_bessel_i1", 'r', "r", "(#)ptx_bessel_i(1, $1)" },
-	{ "normcdf", 'r', "r", "(#)(erfc(-0.70710678118654752440 * $1) / 2)" },
+	{ "normcdf", 'r', "r", "(#)ptx_normcdf($1)" },
 	{ "sinpi", 'r', "r", "(#)ptx_sinpi($1)" },
 	{ "cospi", 'r', "r", "(#)ptx_cospi($1)" },
 	{ "sincos", 'v', "rpp", "*(#volatile *)$2 = sin@($1), *(#volatile *)$3 = cos@($1)" },

@@ -100,15 +100,30 @@ PTX_INLINE float ptx_powf(float x, float y)
 	return y == 0.0f || x == 1.0f || (x == -1.0f && __builtin_fabsf(y) == inf) ? 1.0f : sign;
 }
 
-/* Sine and cosine of x times pi. The remainder of the division by 2 is exact. */
+/* The sine of pi times the sum of x and halves. What the nearest half leaves of x is exact. */
+PTX_INLINE double ptx_sine_of_turn(double x, int halves)
+{
+	const double whole = x - 2.0 * __builtin_rint(x * 0.5), n = __builtin_rint(2.0 * whole);
+	const double angle = 0x1.921fb54442d18p+1 * (whole - n * 0.5);
+	const int turn = (n == n ? (int)n : 0) + halves;
+	const double sine = turn & 1 ? __builtin_cos(angle) : __builtin_sin(angle);
+
+	return turn & 2 ? -sine : sine;
+}
+
+/* Sine and cosine of x times pi. A sine of 0 has the sign of x, and a cosine of 0 is positive. */
 PTX_INLINE double ptx_sinpi(double x)
 {
-	return __builtin_sin(0x1.921fb54442d18p+1 * (x - 2.0 * __builtin_rint(x * 0.5)));
+	const double sine = ptx_sine_of_turn(x, 0);
+
+	return sine == 0.0 ? __builtin_copysign(0.0, x) : sine;
 }
 
 PTX_INLINE double ptx_cospi(double x)
 {
-	return __builtin_cos(0x1.921fb54442d18p+1 * (x - 2.0 * __builtin_rint(x * 0.5)));
+	const double cosine = ptx_sine_of_turn(x, 1);
+
+	return cosine == 0.0 ? 0.0 : cosine;
 }
 
 /* exp(x * x) * erfc(x): where erfc() vanishes by its series for large x. */
@@ -155,8 +170,17 @@ PTX_RARE double ptx_erfcinv(double y)
 		return y == 0.0 ? __builtin_inf() : y == 2.0 ? -__builtin_inf() : __builtin_nan("");
 	if (tail > 0.5)
 		return ptx_erfinv_near(1.0 - y);
-	t = sqrt(-2.0 * log(tail * 0.5));
+	/* Half of the least number would be 0. */
+	t = sqrt(-2.0 * (log(tail) - 0.69314718055994530942));
 	x = 0.70710678118654752440 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
+	/* The derivative is subnormal there: steps of Newton's for the logarithm. */
+	for (int i = 0; i < 4 && tail < 0x1p-1000; i++) {
+		const double scaled = ptx_erfcx(x);
+
+		x += (log(scaled) - x * x - log(tail)) * scaled * 0.88622692545275801365;
+	}
+	if (tail < 0x1p-1000)
+		return x;
 	for (int i = 0; i < 3; i++)
 		x = ptx_halley(x, erfc(x) - tail, -1.1283791670955125739 * exp(-x * x));
 	return y < 1.0 ? x : -x;
@@ -167,6 +191,16 @@ PTX_INLINE double ptx_erfinv(double y)
 	const double size = __builtin_fabs(y);
 
 	return size < 0.5 ? ptx_erfinv_near(y) : __builtin_copysign(ptx_erfcinv(1.0 - size), y);
+}
+
+/* erfc(-x / sqrt(2)) / 2. What the rounded argument lacks is added by the derivative. */
+PTX_INLINE double ptx_normcdf(double x)
+{
+	const double at = x * -0x1.6a09e667f3bcdp-1;
+	const double rest = __builtin_fma(x, -0x1.6a09e667f3bcdp-1, -at) + x * 0x1.bdd3413b26456p-55;
+	const double value = erfc(at) / 2.0;
+
+	return x > -38.6 && x < 9.0 ? value - rest * 0x1.20dd750429b6dp-1 * exp(-at * at) : value;
 }
 
 PTX_INLINE double ptx_normcdfinv(double p) { return 0.0 - 1.4142135623730950488 * ptx_erfcinv(2.0 * p); }

@@ -204,6 +204,8 @@ static const struct { const char *name; double (*of_double)(double); double x, w
 	{ "cyl_bessel_i1", __nv_cyl_bessel_i1, INFINITY, INFINITY },
 	{ "cyl_bessel_i1", __nv_cyl_bessel_i1, -INFINITY, -INFINITY },
 	{ "cyl_bessel_i1", __nv_cyl_bessel_i1, -721, -INFINITY },
+	{ "erfcinv", __nv_erfcinv, 5e-324, 0x1.b369a6244e684p+4 },
+	{ "erfcinv", __nv_erfcinv, 1e-310, 0x1.aa5120aecb7cbp+4 },
 };
 
 struct pair_of {

@@ -63,7 +63,8 @@ static void special(const struct form *form, uint64_t *v)
 		v[0] = f64_bits(form->operation == '1' ? copysign(INFINITY, x) : INFINITY);
 		return;
 	}
-	if (isnan(x) || fabs(x) > (form->operation == 'x' ? 100 : 700) || (fabs(x) < 1e-200 && x != 0)) {
+	if (isnan(x) || fabs(x) > (form->operation == 'x' ? 100 : 700) ||
+	    (fabs(x) < 1e-200 && x != 0 && !strchr("cn", form->operation))) {
 		any_result = true;
 		return;
 	}
@@ -99,6 +100,42 @@ static void add_special(void)
 		/* 10 to the -13th. Near a root the model has no more digits. */
 		add_bound(form, (struct bound)BOUND('r', -43.185, 0))->floor =
 			list[i].operation == '1' ? 1e-15 : list[i].operation == '0' ? 0 : 3e-17;
+	}
+}
+
+/* Sine and cosine of turns, and the normal distribution. The rest after the nearest half is exact. */
+static void exact(const struct form *form, uint64_t *v)
+{
+	const double x = bits_f64(v[1]), whole = x - 2 * rint(x / 2), rest = whole - rint(2 * whole) / 2;
+	const long double angle = 3.14159265358979323846264338327950288L * rest;
+	int turn = isfinite(x) ? (int)rint(2 * whole) & 3 : 0;
+	long double sine;
+
+	if (form->operation == 'n') {
+		v[0] = f64_bits((double)(erfcl(-x / sqrtl(2)) / 2));
+		return;
+	}
+	if (form->operation == 'c')
+		turn = (turn + 1) & 3;
+	sine = turn & 1 ? cosl(angle) : sinl(angle);
+	/* The sign of a zero: that of the number, or positive. */
+	if (sine == 0)
+		v[0] = f64_bits(form->operation == 'c' ? 0 : copysign(0, x));
+	else
+		v[0] = f64_bits((double)(turn & 2 ? -sine : sine));
+}
+
+static void add_exact(void)
+{
+	static const struct { const char *name; int operation; double bound; } list[] = {
+		{ "sinpi", 's', 2 }, { "cospi", 'c', 2 }, { "normcdf", 'n', 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		struct form *form = add_form(exact, "d:f64:E a:f64:d", "call (%%d), __nv_%s, (%%a);", list[i].name);
+
+		form->operation = list[i].operation;
+		add_bound(form, (struct bound)BOUND('u', list[i].bound, 0));
 	}
 }
 
@@ -147,6 +184,7 @@ void add_calls(void)
 {
 	add_single();
 	add_special();
+	add_exact();
 	add_form(add_one, "d:b32:i a:b32:i", "{ .param .b32 p; .param .b32 r; st.param.b32 [p+0], %%a; "
 		 "call.uni (r), up, (p); ld.param.b32 %%d, [r+0]; }");
 	add_form(weigh, "d:b32:i a:b32:i b:b64:i", "call (%%d), weigh, (%%a, %%b);");
