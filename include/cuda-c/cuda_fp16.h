@@ -140,24 +140,28 @@ ADSM_CUDA_BOTH short __half_as_short(__half x) { return (short)x.adsm_bits; }
 ADSM_CUDA_BOTH __half __ushort_as_half(unsigned short bits) { return __half(__half_raw{ bits }); }
 ADSM_CUDA_BOTH __half __short_as_half(short bits) { return __ushort_as_half((unsigned short)bits); }
 
+/* Too large numbers become the nearest short, as they become the nearest int. */
+ADSM_CUDA_DEVICE short adsm_cuda_to_short(int n) { return (short)(n < -32768 ? -32768 : n > 32767 ? 32767 : n); }
+ADSM_CUDA_DEVICE unsigned short adsm_cuda_to_ushort(unsigned int n) { return (unsigned short)(n > 65535 ? 65535 : n); }
+
 /* Integers: a half is exact in float. */
-#define ADSM_HALF_TO(name, type, of) \
-	ADSM_CUDA_DEVICE type __half2##name##_rn(__half x) { return (type)__float2##of##_rn(__half2float(x)); } \
-	ADSM_CUDA_DEVICE type __half2##name##_rz(__half x) { return (type)__float2##of##_rz(__half2float(x)); } \
-	ADSM_CUDA_DEVICE type __half2##name##_ru(__half x) { return (type)__float2##of##_ru(__half2float(x)); } \
-	ADSM_CUDA_DEVICE type __half2##name##_rd(__half x) { return (type)__float2##of##_rd(__half2float(x)); }
+#define ADSM_HALF_TO(name, type, of, as) \
+	ADSM_CUDA_DEVICE type __half2##name##_rn(__half x) { return as(__float2##of##_rn(__half2float(x))); } \
+	ADSM_CUDA_DEVICE type __half2##name##_rz(__half x) { return as(__float2##of##_rz(__half2float(x))); } \
+	ADSM_CUDA_DEVICE type __half2##name##_ru(__half x) { return as(__float2##of##_ru(__half2float(x))); } \
+	ADSM_CUDA_DEVICE type __half2##name##_rd(__half x) { return as(__float2##of##_rd(__half2float(x))); }
 #define ADSM_HALF_FROM(name, type) \
 	ADSM_CUDA_DEVICE __half __##name##2half_rn(type n) { return __double2half((double)n); } \
 	ADSM_CUDA_DEVICE __half __##name##2half_rz(type n) { return __float2half_rz(__double2float_rz((double)n)); } \
 	ADSM_CUDA_DEVICE __half __##name##2half_ru(type n) { return __float2half_ru(__double2float_ru((double)n)); } \
 	ADSM_CUDA_DEVICE __half __##name##2half_rd(type n) { return __float2half_rd(__double2float_rd((double)n)); }
 
-ADSM_HALF_TO(int, int, int)
-ADSM_HALF_TO(uint, unsigned int, uint)
-ADSM_HALF_TO(short, short, int)
-ADSM_HALF_TO(ushort, unsigned short, uint)
-ADSM_HALF_TO(ll, long long, ll)
-ADSM_HALF_TO(ull, unsigned long long, ull)
+ADSM_HALF_TO(int, int, int, )
+ADSM_HALF_TO(uint, unsigned int, uint, )
+ADSM_HALF_TO(short, short, int, adsm_cuda_to_short)
+ADSM_HALF_TO(ushort, unsigned short, uint, adsm_cuda_to_ushort)
+ADSM_HALF_TO(ll, long long, ll, )
+ADSM_HALF_TO(ull, unsigned long long, ull, )
 ADSM_HALF_FROM(int, int)
 ADSM_HALF_FROM(uint, unsigned int)
 ADSM_HALF_FROM(short, short)

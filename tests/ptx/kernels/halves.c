@@ -126,6 +126,23 @@ static void conversions(const struct cuda_case *c, void *const *args, unsigned l
 	}
 }
 
+/* A NaN is 0, and what is too large the nearest integer. */
+static void integers(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const uint16_t *in = args[0];
+	int16_t *out = args[1];
+
+	for (unsigned i = 0; i < c->grid[0] * c->block[0]; i++, out += 8) {
+		const double x = isnan(value_of(half, in[i])) ? 0 : value_of(half, in[i]);
+		const double whole[] = { nearbyint(x), trunc(x), ceil(x), floor(x) };
+
+		for (int rounding = NEAREST; rounding <= DOWN; rounding++) {
+			out[rounding] = (int16_t)fmin(fmax(whole[rounding], -32768), 32767);
+			out[4 + rounding] = (int16_t)(uint16_t)fmin(fmax(whole[rounding], 0), 65535);
+		}
+	}
+}
+
 static void pairs(const struct cuda_case *c, void *const *args, unsigned launch)
 {
 	const uint8_t *in = args[0];
@@ -231,6 +248,8 @@ const struct cuda_case halves_cases[] = {
 	  bfloat_arithmetic },
 	{ .kernel = "half_conversions", { 8 }, { 64 }, 0, { BUFFER(F32, 512, RANDOM), BUFFER(I16, 2048, ZERO),
 	  BUFFER(F32, 1024, ZERO) }, conversions },
+	{ .kernel = "half_integers", { 16 }, { 128 }, 0, { BUFFER(I16, 2048, RANDOM), BUFFER(I16, 16384, ZERO) },
+	  integers },
 	{ .kernel = "half_pairs", { 4 }, { 64 }, 0, { BUFFER(U8, 512, RANDOM), BUFFER(F32, 256, ZERO) }, pairs },
 	{ .kernel = "half_atomics", { 4 }, { 64 }, 0, { BUFFER(U8, 256, RANDOM), BUFFER(I16, 4, ZERO) }, atomics },
 	{ 0 },

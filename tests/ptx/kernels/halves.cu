@@ -65,6 +65,22 @@ extern "C" __global__ void half_conversions(const float *in, unsigned short *out
 	back[2 * i + 1] = __bfloat162float(__float2bfloat16_rn(x));
 }
 
+/* To integers of 16 bits, with the four roundings. */
+extern "C" __global__ void half_integers(const unsigned short *in, short *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	const half x = __ushort_as_half(in[i]);
+
+	out[8 * i] = __half2short_rn(x);
+	out[8 * i + 1] = __half2short_rz(x);
+	out[8 * i + 2] = __half2short_ru(x);
+	out[8 * i + 3] = __half2short_rd(x);
+	out[8 * i + 4] = (short)__half2ushort_rn(x);
+	out[8 * i + 5] = (short)__half2ushort_rz(x);
+	out[8 * i + 6] = (short)__half2ushort_ru(x);
+	out[8 * i + 7] = (short)__half2ushort_rd(x);
+}
+
 /* Dot products of pairs, whose sums are exact. */
 extern "C" __global__ void half_pairs(const unsigned char *in, float *out)
 {
