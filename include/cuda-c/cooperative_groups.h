@@ -142,7 +142,9 @@ ADSM_CUDA_MEMBER grid_group this_grid(void) { return grid_group(); }
 /* The lanes of a mask, whose ranks are those of the bits in the mask. */
 class coalesced_group : public thread_group {
 	friend class adsm_group_maker;
-	ADSM_CUDA_MEMBER explicit coalesced_group(unsigned int mask) : thread_group(of_lanes, mask) { }
+	unsigned int meta_size_, meta_rank_;	/* among the groups that a partition made */
+	ADSM_CUDA_MEMBER coalesced_group(unsigned int mask, unsigned int meta_size, unsigned int meta_rank) :
+		thread_group(of_lanes, mask), meta_size_(meta_size), meta_rank_(meta_rank) { }
 	/* From lanes to ranks. */
 	ADSM_CUDA_MEMBER unsigned int pack(unsigned int lanes) const
 	{
@@ -161,8 +163,8 @@ public:
 	{
 		return (unsigned int)__popc(mask_ & adsm_cuda::lanes_below());
 	}
-	ADSM_CUDA_MEMBER unsigned int meta_group_size(void) const { return 1; }
-	ADSM_CUDA_MEMBER unsigned int meta_group_rank(void) const { return 0; }
+	ADSM_CUDA_MEMBER unsigned int meta_group_size(void) const { return meta_size_; }
+	ADSM_CUDA_MEMBER unsigned int meta_group_rank(void) const { return meta_rank_; }
 	template <typename T>
 	ADSM_CUDA_MEMBER T shfl(T value, unsigned int rank) const
 	{
@@ -202,7 +204,10 @@ public:
 /* Lets functions make groups of masks. */
 class adsm_group_maker {
 public:
-	static ADSM_CUDA_MEMBER coalesced_group lanes(unsigned int mask) { return coalesced_group(mask); }
+	static ADSM_CUDA_MEMBER coalesced_group lanes(unsigned int mask, unsigned int meta_size, unsigned int meta_rank)
+	{
+		return coalesced_group(mask, meta_size, meta_rank);
+	}
 	static ADSM_CUDA_MEMBER thread_group any(unsigned int mask)
 	{
 		return thread_group(thread_group::of_lanes, mask);
@@ -214,24 +219,53 @@ public:
 	static ADSM_CUDA_MEMBER unsigned int mask(const thread_group &group) { return group.mask_; }
 };
 
-ADSM_CUDA_MEMBER coalesced_group coalesced_threads(void) { return adsm_group_maker::lanes(__activemask()); }
+ADSM_CUDA_MEMBER coalesced_group coalesced_threads(void) { return adsm_group_maker::lanes(__activemask(), 1, 0); }
+
+template <unsigned int N, typename Parent = void> class thread_block_tile;
+
+/* Where a tile is among the tiles of its parent: of a block, or of a larger tile. */
+template <unsigned int N, typename Parent>
+class adsm_tile_place {
+public:
+	static ADSM_CUDA_MEMBER unsigned int meta_group_rank(void) { return adsm_cuda::block_rank() / N; }
+	static ADSM_CUDA_MEMBER unsigned int meta_group_size(void) { return (adsm_cuda::block_size() + N - 1) / N; }
+};
+
+template <unsigned int N, unsigned int M, typename Parent>
+class adsm_tile_place<N, thread_block_tile<M, Parent>> {
+public:
+	static ADSM_CUDA_MEMBER unsigned int meta_group_rank(void) { return (adsm_cuda::lane() & (M - 1)) / N; }
+	static ADSM_CUDA_MEMBER unsigned int meta_group_size(void) { return M / N; }
+};
+
+/* The type of the tile does not name its parent. */
+template <unsigned int N>
+class adsm_tile_place<N, void> {
+	unsigned int size_, rank_;
+public:
+	ADSM_CUDA_MEMBER adsm_tile_place(void) :
+		size_(adsm_tile_place<N, thread_block>::meta_group_size()),
+		rank_(adsm_tile_place<N, thread_block>::meta_group_rank()) { }
+	ADSM_CUDA_MEMBER adsm_tile_place(unsigned int size, unsigned int rank) : size_(size), rank_(rank) { }
+	ADSM_CUDA_MEMBER unsigned int meta_group_rank(void) const { return rank_; }
+	ADSM_CUDA_MEMBER unsigned int meta_group_size(void) const { return size_; }
+};
 
 /* @N threads with neighbouring ranks in a block: 1, 2, 4, 8, 16 or 32. */
-template <unsigned int N, typename Parent = void>
-class thread_block_tile : public thread_group {
+template <unsigned int N, typename Parent>
+class thread_block_tile : public thread_group, public adsm_tile_place<N, Parent> {
 	static_assert(N && N <= 32 && !(N & (N - 1)), "a tile has 1, 2, 4, 8, 16 or 32 threads");
 	static ADSM_CUDA_MEMBER unsigned int first(void) { return adsm_cuda::lane() & ~(N - 1); }
 	static ADSM_CUDA_MEMBER unsigned int mask(void) { return (0xffffffff >> (32 - N)) << first(); }
 public:
 	ADSM_CUDA_MEMBER thread_block_tile(void) : thread_group(of_lanes, mask()) { }
 	template <typename Other>
-	ADSM_CUDA_MEMBER thread_block_tile(const thread_block_tile<N, Other> &) : thread_group(of_lanes, mask()) { }
+	ADSM_CUDA_MEMBER thread_block_tile(const thread_block_tile<N, Other> &tile) : thread_group(of_lanes, mask()),
+		adsm_tile_place<N, Parent>(tile.meta_group_size(), tile.meta_group_rank()) { }
 	static ADSM_CUDA_MEMBER void sync(void) { __syncwarp(mask()); }
 	static constexpr __device__ unsigned int size(void) { return N; }
 	static constexpr __device__ unsigned int num_threads(void) { return N; }
 	static ADSM_CUDA_MEMBER unsigned int thread_rank(void) { return adsm_cuda::lane() & (N - 1); }
-	static ADSM_CUDA_MEMBER unsigned int meta_group_rank(void) { return adsm_cuda::block_rank() / N; }
-	static ADSM_CUDA_MEMBER unsigned int meta_group_size(void) { return (adsm_cuda::block_size() + N - 1) / N; }
 	template <typename T>
 	ADSM_CUDA_MEMBER T shfl(T value, int rank) const
 	{
@@ -274,7 +308,10 @@ public:
 		return __match_all_sync(mask(), value, &predicate) >> first();
 	}
 	/* A tile is also a group whose size only the program knows. */
-	ADSM_CUDA_MEMBER operator coalesced_group(void) const { return adsm_group_maker::lanes(mask()); }
+	ADSM_CUDA_MEMBER operator coalesced_group(void) const
+	{
+		return adsm_group_maker::lanes(mask(), this->meta_group_size(), this->meta_group_rank());
+	}
 };
 
 /* ---- Tiles of several warps --------------------------------------------------------------- */
@@ -399,22 +436,29 @@ ADSM_CUDA_MEMBER coalesced_group tiled_partition(const coalesced_group &parent, 
 {
 	const thread_group &any = parent;
 
-	return adsm_group_maker::lanes(adsm_group_maker::mask(tiled_partition(any, n)));
+	return adsm_group_maker::lanes(adsm_group_maker::mask(tiled_partition(any, n)), (parent.size() + n - 1) / n,
+				       parent.thread_rank() / n);
 }
 
-/* The threads of a group with the same value. */
+/* The threads of a group with the same value. The order of these groups is that of their first threads. */
 template <typename Group>
 ADSM_CUDA_MEMBER coalesced_group labeled_partition(const Group &group, int label)
 {
-	return adsm_group_maker::lanes(__match_any_sync(adsm_group_maker::mask(group), label));
+	const unsigned int all = adsm_group_maker::mask(group), mask = __match_any_sync(all, label);
+	const unsigned int first = mask & -mask;
+	const unsigned int firsts = __ballot_sync(all, (mask & adsm_cuda::lanes_below()) == 0);
+
+	return adsm_group_maker::lanes(mask, (unsigned int)__popc(firsts), (unsigned int)__popc(firsts & (first - 1)));
 }
 
 template <typename Group>
 ADSM_CUDA_MEMBER coalesced_group binary_partition(const Group &group, bool predicate)
 {
-	const unsigned int mask = adsm_group_maker::mask(group), yes = __ballot_sync(mask, predicate);
+	const unsigned int all = adsm_group_maker::mask(group), yes = __ballot_sync(all, predicate);
+	const unsigned int mask = predicate ? yes : all & ~yes, others = all & ~mask;
 
-	return adsm_group_maker::lanes(predicate ? yes : mask & ~yes);
+	/* The first group is the one with the lowest lane. */
+	return adsm_group_maker::lanes(mask, others ? 2 : 1, others && (others & -others) < (mask & -mask) ? 1 : 0);
 }
 
 template <typename Group> ADSM_CUDA_MEMBER void sync(const Group &group) { group.sync(); }

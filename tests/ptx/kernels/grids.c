@@ -60,11 +60,58 @@ static void tiles(const struct cuda_case *c, void *const *args, unsigned launch)
 	}
 }
 
+/* Of the groups by label among 16 threads, in the order of their first threads: their number, and that of thread @t. */
+static int place_of(const int *labels, int t)
+{
+	int n = 0, rank = 0;
+
+	for (int k = 0; k < 16; k++) {
+		int first = 0;
+
+		while (labels[first] != labels[k])
+			first++;
+		n += first == k;
+		if (first == k && labels[k] == labels[t])
+			rank = n - 1;
+	}
+	return n * 100 + rank;
+}
+
+static void partitions(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (int t = 0; t < (int)(c->grid[0] * c->block[0]); t++, out += 8) {
+		const int *warp = in + t / 32 * 32, *tile = in + t / 16 * 16;
+		int by_three[16], by_five[16], n = 0, before = 0;
+
+		for (int k = 0; k < 16; k++) {
+			by_three[k] = (tile[k] & 0xffff) % 3;
+			by_five[k] = (tile[k] & 0xffff) % 5 < 2;
+		}
+		for (int k = 0; k < 32; k++) {
+			n += warp[k] & 1;
+			before += k < t % 32 ? warp[k] & 1 : 0;
+		}
+		out[0] = (int)c->block[0] / 16 * 100 + t % (int)c->block[0] / 16;
+		out[1] = out[2] = out[3] = 400 + t % 16 / 4;
+		out[4] = place_of(by_three, t % 16);
+		out[5] = place_of(by_five, t % 16);
+		if (in[t] & 1) {
+			out[6] = 100;
+			out[7] = (n + 3) / 4 * 100 + before / 4;
+		}
+	}
+}
+
 const struct cuda_case grids_cases[] = {
 	{ .kernel = "grid_sync", { 4 }, { 32 }, 0, { BUFFER(I32, 300, RANDOM), BUFFER(I32, 300, ZERO), VALUE(int,
 	  300), VALUE(int, 5) }, sync, .launches = 2 },
 	{ .kernel = "grid_by_hand", { 6 }, { 50 }, 0, { BUFFER(I32, 290, RANDOM), BUFFER(I32, 290, ZERO), VALUE(int,
 	  290), BUFFER(I32, 1, ZERO) }, by_hand },
 	{ .kernel = "grid_tiles", { 2 }, { 64 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 128, ZERO) }, tiles },
+	{ .kernel = "grid_partitions", { 2 }, { 64 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 1024, ZERO) },
+	  partitions },
 	{ 0 },
 };

@@ -58,3 +58,32 @@ extern "C" __global__ void grid_tiles(const int *in, int *out)
 	block.sync();
 	out[i] = sum + most * 3 + before * 5 + together + (int)tile.meta_group_rank() + (int)tile.ballot(x & 1);
 }
+
+/* The number of groups that a partition makes, and which one of them this is. */
+template <typename Group> __device__ int place_of(const Group &group)
+{
+	return (int)(group.meta_group_size() * 100 + group.meta_group_rank());
+}
+
+extern "C" __global__ void grid_partitions(const int *in, int *out)
+{
+	cg::thread_block block = cg::this_thread_block();
+	const auto tile = cg::tiled_partition<16>(block);
+	const auto part = cg::tiled_partition<4>(tile);
+	const cg::thread_block_tile<4> any = part;
+	const int i = (int)cg::this_grid().thread_rank(), x = in[i] & 0xffff;
+	int *own = out + 8 * i;
+
+	own[0] = place_of(tile);
+	own[1] = place_of(part);
+	own[2] = place_of(any);
+	own[3] = place_of(cg::coalesced_group(part));
+	own[4] = place_of(cg::labeled_partition(tile, x % 3));
+	own[5] = place_of(cg::binary_partition(tile, x % 5 < 2));
+	if (x & 1) {
+		const cg::coalesced_group odd = cg::coalesced_threads();
+
+		own[6] = place_of(odd);
+		own[7] = place_of(cg::tiled_partition(odd, 4));
+	}
+}
