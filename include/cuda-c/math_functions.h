@@ -195,7 +195,7 @@ ADSM_CUDA_DEVICE float nanf(const char *) { return __builtin_nanf(""); }
 	ADSM_CUDA_DEVICE type remquo##suffix(type x, type y, int *ret_quotient) \
 	{ \
 		const type ax = fabs##suffix(x), ay = fabs##suffix(y); \
-		const type most = adsm_cuda_power##suffix(ADSM_CUDA_HALF_MAX(exponent) - 3); \
+		const type most = adsm_cuda_power##suffix(ADSM_CUDA_HALF_MAX(exponent) - 2); \
 		type rest = ay < most ? fmod##suffix(ax, 8 * ay) : ax; \
 		int n = 0; \
 		\

@@ -169,6 +169,22 @@ static void remainders(const struct cuda_case *c, void *const *args, unsigned la
 	}
 }
 
+static void large_remainders(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const double *in = args[0];
+	double *out = args[1];
+	int *quotients = args[2];
+
+	for (unsigned i = 0; i < c->grid[0] * c->block[0]; i++) {
+		const double x = in[i] * 2, y = ldexp(in[i ^ 1], -(int)(i % 7));
+
+		out[2 * i] = remquo(ldexp(x, 1023), ldexp(y, 1023), &quotients[2 * i]);
+		out[2 * i + 1] = (double)remquof(ldexpf((float)x, 127), ldexpf((float)y, 127), &quotients[2 * i + 1]);
+		quotients[2 * i] %= 8;
+		quotients[2 * i + 1] %= 8;
+	}
+}
+
 /* Part number @k of a word in parts of @bits. */
 static int part_of(uint32_t x, int bits, int is_signed, int k)
 {
@@ -273,6 +289,8 @@ const struct cuda_case numbers_cases[] = {
 	  rounding },
 	{ .kernel = "number_remainders", { 4 }, { 50 }, 0, { BUFFER(F64, 200, RANDOM), BUFFER(F64, 400, ZERO),
 	  BUFFER(I32, 400, ZERO) }, remainders },
+	{ .kernel = "number_large_remainders", { 4 }, { 50 }, 0, { BUFFER(F64, 200, RANDOM), BUFFER(F64, 400, ZERO),
+	  BUFFER(I32, 400, ZERO) }, large_remainders },
 	{ .kernel = "number_carries", { 4 }, { 25 }, 0, { BUFFER(I64, 200, RANDOM), BUFFER(I64, 200, ZERO) },
 	  carries },
 	{ .kernel = "number_parts", { 4 }, { 50 }, 0, { BUFFER(I32, 200, RANDOM), BUFFER(I32, 2000, ZERO) }, parts },
