@@ -159,8 +159,8 @@ static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char 
 	struct adsm_ptx_writer *writer = kernel->writer;
 	const struct adsm_ptx_frame *frame = kernel->frame;
 
-	adsm_ptx_print(writer, "\tptx_begin(%s, %s, \"%s\", block, args, %llu, %s, %llu, %s);\n", k, s, frame->symbol,
-		       (unsigned long long)frame->shared_size,
+	adsm_ptx_print(writer, "\tptx_begin(%s, %s, \"%s\", block, args, %llu, %u, %s, %llu, %s);\n", k, s,
+		       frame->symbol, (unsigned long long)frame->shared_size, frame->shared_align,
 		       frame->dynamic ? "ptx_dynamic(args, PTX_PARAMS)" : "0", (unsigned long long)kernel->state_size,
 		       kernel->matrices ? "PTX_MATRICES" : kernel->general ? "PTX_GENERAL" :
 		       kernel->even ? "PTX_EVEN" : "PTX_PLAIN");

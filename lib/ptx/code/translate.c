@@ -30,6 +30,7 @@ struct translation {
 	uint32_t n_shared;
 	uint64_t shared_size;		/* of those that device functions name */
 	uint64_t here;			/* and of those of the current kernel */
+	uint32_t shared_align;		/* of shared memory: the largest of the module's, at least 64 */
 	bool dynamic;			/* the current kernel names memory that the launch adds */
 	/* By function: why it cannot be translated (error.text is empty: it can); does the current kernel call it? */
 	struct adsm_ptx_error *errors;
@@ -146,7 +147,7 @@ static void place_dynamic(struct translation *translation)
 		const struct adsm_ptx_variable *variable = translation->module->variables[i];
 
 		if (variable->space == ADSM_PTX_SHARED && !variable->size)
-			translation->shared[i] = round_up(translation->here, 64);
+			translation->shared[i] = round_up(translation->here, translation->shared_align);
 	}
 }
 
@@ -196,6 +197,7 @@ static void name_frame(const struct translation *translation, const struct adsm_
 		.symbol = function->symbol ? function->symbol : function->name,
 		.index = function->index,
 		.shared_size = translation->here,
+		.shared_align = translation->shared_align,
 		.dynamic = translation->dynamic,
 		.local_size = local_end(function, NULL),
 		.n_symbols = translation->n_symbols,
@@ -385,6 +387,25 @@ static uint32_t number(struct adsm_ptx_module *module)
 	return n;
 }
 
+static void raise_align(const struct adsm_ptx_variable *variable, uint32_t *align)
+{
+	if (variable->space == ADSM_PTX_SHARED && variable->align > *align)
+		*align = variable->align;
+}
+
+static uint32_t find_shared_align(const struct adsm_ptx_module *module)
+{
+	uint32_t align = 64;
+
+	for (uint32_t i = 0; i < module->n_variables; i++)
+		raise_align(module->variables[i], &align);
+	for (uint32_t i = 0; i < module->n_functions; i++) {
+		for (uint32_t j = 0; j < module->functions[i]->n_variables; j++)
+			raise_align(module->functions[i]->variables[j], &align);
+	}
+	return align;
+}
+
 static void write_module(struct translation *translation, struct adsm_ptx_translation *ret)
 {
 	struct adsm_ptx_writer *writer = &translation->writer;
@@ -456,6 +477,7 @@ int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_pt
 		},
 		.module = module,
 		.n_shared = number(module),
+		.shared_align = find_shared_align(module),
 		.errors = calloc(module->n_functions + 1, sizeof(*translation.errors)),
 		.called = calloc(module->n_functions + 1, sizeof(*translation.called)),
 		.waiting = calloc(module->n_functions + 1, sizeof(*translation.waiting)),

@@ -74,19 +74,19 @@ static void ptx_number(struct ptx_threads *s, const struct adsm_kernel_block *bl
 }
 
 /*
- * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @state: bytes of it for each
- * thread. @general: 1: threads exchange values, 2: matrices, too.
+ * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @align: of shared memory, and
+ * of what the launch adds to it, at least 64. @state: bytes of it for each thread. @form: how threads wait.
  */
 static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *name,
 		      const struct adsm_kernel_block *block, const void *const *args, uint64_t shared,
-		      uint64_t dynamic, uint64_t state, int form)
+		      uint64_t align, uint64_t dynamic, uint64_t state, int form)
 {
 	const uint32_t n = block->block[0] * block->block[1] * block->block[2];
-	const size_t N = (n + 63u) & ~63u, here = (shared + 63) & ~(uint64_t)63;
+	const size_t N = (n + 63u) & ~63u, here = (shared + align - 1) & ~(align - 1);
 	const size_t bytes = N * (state + (form == PTX_EVEN ? 0 : 4) +
 				  (form >= PTX_GENERAL ? 1 + 5 * 4 + 1 + 3 * 2 : 0) +
 				  (form == PTX_MATRICES ? 4 * PTX_MATRIX_WORDS : 0));
-	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + 64;
+	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + align;
 	char *at;
 
 	*k = (struct ptx_block){
@@ -96,17 +96,17 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 	};
 	if (s)
 		size += bytes;
-	k->memory = size > 64 ? malloc(size) : 0;
+	k->memory = size > align ? malloc(size) : 0;
 #ifdef PTX_CHECK
 	k->check_size = (uint32_t)(dynamic ? here + dynamic : shared);
 	k->written = calloc(1, here + dynamic + 1);
 #endif
-	if ((size > 64 && !k->memory) || PTX_LACKS_CHECKS(k))
+	if ((size > align && !k->memory) || PTX_LACKS_CHECKS(k))
 		ptx_report(k, 0, "there is not enough memory for the threads of the block");
-	at = k->sh = (char *)(((uintptr_t)k->memory + 63) & ~(uintptr_t)63);
+	at = k->sh = (char *)(((uintptr_t)k->memory + align - 1) & ~(uintptr_t)(align - 1));
 	if (!s)
 		return;
-	at += size - 64 - bytes;
+	at += size - align - bytes;
 	*s = (struct ptx_threads){ .n = n, .state = at };
 	if (form == PTX_EVEN)
 		return;
