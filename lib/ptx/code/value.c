@@ -197,7 +197,8 @@ static const char *special_text(struct adsm_ptx_writer *writer, const struct ads
 	case ADSM_PTX_SPECIAL_nwarpid: return "((nx * ny * nz + 31u) >> 5)";
 	case ADSM_PTX_SPECIAL_smid: return "0u";
 	case ADSM_PTX_SPECIAL_nsmid: return "1u";
-	case ADSM_PTX_SPECIAL_gridid: return "k->grid";
+	case ADSM_PTX_SPECIAL_gridid:
+		adsm_ptx_refuse(writer, "%%gridid is not supported: kernels do not get the number of their launch");
 	case ADSM_PTX_SPECIAL_lanemask_eq: return "(1u << (t & 31u))";
 	case ADSM_PTX_SPECIAL_lanemask_le: return "(0xffffffffu >> (31u - (t & 31u)))";
 	case ADSM_PTX_SPECIAL_lanemask_lt: return "((1u << (t & 31u)) - 1u)";

@@ -18,7 +18,6 @@
 struct ptx_block {
 	uint32_t shared_size;		/* bytes of the block's shared memory */
 	uint32_t dynamic_size;		/* of which the launch has asked for these */
-	uint64_t grid;			/* the number of the launch */
 	const char *name;		/* of the kernel */
 	const struct adsm_kernel_block *block;
 	const void *const *args;

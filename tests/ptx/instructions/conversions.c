@@ -401,9 +401,6 @@ static void add_specials(void)
 		form->operation = (int)i;
 		form->extra = list[i].value;
 	}
-	form = add_form(special, "d:b64:i", "mov.u64 %%d, %%gridid;");
-	form->operation = 99;
-	form->extra = 77;
 	form = add_form(special, "d:b32:i", "mov.u32 %%d, WARP_SZ;");
 	form->operation = 99;
 	form->extra = 32;

@@ -185,7 +185,7 @@ static const char head[] =
 	"#include \"runtime_texture.h\"\n#include \"runtime_convert.h\"\n#include \"runtime_memory.h\"\n"
 	"static char *rows;\n"
 	"static void stop(const struct ptx_block *k, uint32_t t, const char *text) { rows[64 * t] = 77; }\n"
-	"static const struct ptx_block block = { .shared_size = 64, .dynamic_size = 16, .grid = 77, .trap = stop };\n";
+	"static const struct ptx_block block = { .shared_size = 64, .dynamic_size = 16, .trap = stop };\n";
 static char *functions;			/* the functions that forms call */
 
 /* Set the code of the forms of a module. Returns the index of the one that is refused; -1: none. */
