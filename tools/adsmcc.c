@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "adsm.h"
@@ -283,6 +284,32 @@ static void complete(struct command *command)
 		die("--ptx needs nvcc: %s: %s (choose one with --nvcc or NVCC)", nvcc, strerror(errno));
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat a_info, b_info;
+
+	if (!a || !b || !strcmp(a, "-") || is_special(a))
+		return false;
+	if (!strcmp(a, b))
+		return true;
+	return !stat(a, &a_info) && !stat(b, &b_info) && a_info.st_dev == b_info.st_dev &&
+		a_info.st_ino == b_info.st_ino;
+}
+
+/* No output may replace the source, or another output. */
+static void check_files(const struct command *command)
+{
+	const struct { const char *path, *what; } files[] = {
+		{ command->input, "the source" }, { command->output, "-o" }, { command->header, "--header" },
+		{ command->dependencies, "-MF" },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		for (size_t j = i + 1; j < sizeof(files) / sizeof(files[0]); j++)
+			if (is_same_file(files[i].path, files[j].path))
+				die("%s and %s are the same file: %s", files[i].what, files[j].what, files[j].path);
+}
+
 static bool is_set(const char *variable)
 {
 	const char *value = getenv(variable);
@@ -326,6 +353,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		parse(&command, argc, argv, &i);
 	complete(&command);
+	check_files(&command);
 	if (is_module(command.input) && !command.commands) {
 		write_header(command.input, command.header);
 		return 0;

@@ -99,6 +99,30 @@ def dialect(folder):
     assert not os.path.exists(f"{folder}/bad.hpp")
 
 
+def same_files(folder):
+    """No output may replace the source, the module or another output."""
+    source, module = f"{folder}/same.c", f"{folder}/same.adsm"
+    write(source, DIALECT)
+    os.symlink("same.c", f"{folder}/link.c")
+    os.link(source, f"{folder}/hard.hpp")
+    header("-o", module, "--header", f"{folder}/same.hpp", source)
+    with open(module, "rb") as file:
+        whole = file.read()
+    for command in [("-o", source), ("--emit-text", "-o", source), ("-o", module, "--header", source),
+                    ("-o", module, "-MF", source), ("-o", f"{folder}/./same.c"), ("-o", f"{folder}/link.c"),
+                    ("-o", module, "--header", f"{folder}/hard.hpp"), ("-o", module, "--header", module),
+                    ("-o", f"{folder}/new", "--header", f"{folder}/new"), ("-o", module, "-MF", module)]:
+        refused("are the same file: ", *command, source)
+    refused("are the same file: ", "--header", module, module)
+    with open(source, encoding="utf-8") as file:
+        assert file.read() == DIALECT
+    with open(module, "rb") as file:
+        assert file.read() == whole
+    assert not os.path.exists(f"{folder}/new")
+    done = run(adsmcc, "-o", "/dev/null", "-MF", "/dev/null", source)
+    assert not done.returncode, done
+
+
 def cuda(folder):
     source, name = f"{folder}/gpu.cu", f"{folder}/gpu.hpp"
     write(source, CUDA)
@@ -114,5 +138,6 @@ def cuda(folder):
 
 with tempfile.TemporaryDirectory() as own:
     dialect(own)
+    same_files(own)
     if clang != "-":
         cuda(own)
