@@ -23,16 +23,23 @@
 #include "adsmcc_link.h"
 #include "adsmcc_source.h"
 
+/* Append a path as rules for make write it. */
+static void add_escaped(struct text *text, const char *path)
+{
+	for (const char *p = path; *p; p++)
+		text_print(text, *p == ' ' || *p == '#' ? "\\%c" : *p == '$' ? "$%c" : "%c", *p);
+}
+
 /* Write the list of files that @output was made of, as a rule for make. */
 static void write_dependencies(const char *path, const char *output)
 {
 	struct text text = { 0 };
 
-	text_print(&text, "%s:", output);
+	add_escaped(&text, output);
+	text_print(&text, ":");
 	for (size_t i = 0; i < inputs.n; i++) {
 		text_print(&text, " \\\n ");
-		for (const char *p = inputs.items[i]; *p; p++)
-			text_print(&text, *p == ' ' || *p == '#' ? "\\%c" : *p == '$' ? "$%c" : "%c", *p);
+		add_escaped(&text, inputs.items[i]);
 	}
 	text_print(&text, "\n");
 	write_text(&text, path);

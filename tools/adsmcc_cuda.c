@@ -165,7 +165,7 @@ static struct list clang_command(const struct cuda *cuda, const char *input, con
 	if (is_exact)
 		list_add(&argv, "-O0");
 	if (cuda->dependencies)
-		LIST_ADD(&argv, "-MD", "-MF", cuda->dependencies, "-MT", output ? output : "-");
+		LIST_ADD(&argv, "-MD", "-MF", cuda->dependencies, "-MQ", output ? output : "-");
 	LIST_ADD(&argv, "-o", "-", input);
 	return argv;
 }

@@ -123,6 +123,15 @@ def same_files(folder):
     assert not done.returncode, done
 
 
+def rules(folder, *command):
+    """Targets in rules for make are escaped as sources are."""
+    output = f"{folder}/a b#c$d.adsm"
+    done = run(adsmcc, "-o", output, "-MF", f"{folder}/rule.d", *command)
+    assert not done.returncode, done
+    with open(f"{folder}/rule.d", encoding="utf-8") as file:
+        has(file.read(), f"{folder}/a\\ b\\#c$$d.adsm:")
+
+
 def cuda(folder):
     source, name = f"{folder}/gpu.cu", f"{folder}/gpu.hpp"
     write(source, CUDA)
@@ -139,5 +148,7 @@ def cuda(folder):
 with tempfile.TemporaryDirectory() as own:
     dialect(own)
     same_files(own)
+    rules(own, f"{own}/kernels.c")
     if clang != "-":
         cuda(own)
+        rules(own, "--clang", clang, f"{own}/gpu.cu")
