@@ -2,6 +2,7 @@
 /* adsm-replay.c - replays a recording under other protocols, sizes and links: the command line, and the sweep. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "adsmreplay.h"
@@ -123,6 +124,18 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 	if (!arguments->recording)
 		complain("the recording is missing; see adsm-replay --help");
 	return arguments->recording;
+}
+
+/* Is the recording also the file of an option? Then it would be overwritten. */
+static bool is_recording(const struct arguments *arguments, const char *option, const char *path)
+{
+	struct stat recording, other;
+
+	if (!path || stat(arguments->recording, &recording) || stat(path, &other) ||
+	    recording.st_dev != other.st_dev || recording.st_ino != other.st_ino)
+		return false;
+	complain("--%s: %s is the recording; choose another file", option, path);
+	return true;
 }
 
 /* ---- settings */
@@ -329,7 +342,8 @@ int main(int argc, char **argv)
 
 	forget_environment();
 	adsm_options_set("log", "silent");
-	if (!parse(argc, argv, &arguments) || !read_links(&arguments, links))
+	if (!parse(argc, argv, &arguments) || !read_links(&arguments, links) ||
+	    is_recording(&arguments, "csv", arguments.csv) || is_recording(&arguments, "plot", arguments.plot))
 		return 2;
 	n_links = arguments.n_links ? arguments.n_links : 1;
 	if (!recording_load(arguments.recording, &recording)) {

@@ -183,6 +183,15 @@ def check_refused(folder, path):
         _, errors = replay(*arguments, status=status)
         if not errors.startswith("adsm-replay: ") or text not in errors or len(errors.splitlines()) != 1:
             fail(arguments, errors)
+    # The recording is never an output.
+    with open(path, "rb") as file:
+        data = file.read()
+    os.symlink(path, "linked.svg")
+    for option, other in ("--csv", path), ("--csv", "./r"), ("--csv", "linked.svg"), ("--plot", "linked.svg"):
+        same("is the recording" in replay(option, other, path, status=2)[1], True, option, other)
+    with open(path, "rb") as file:
+        same(file.read() == data, True, "the recording changed")
+    os.unlink("linked.svg")
     same("--sweep" in replay("--help")[0], True)
     same(replay("--version")[0].startswith("adsm-replay (libadsm) "), True)
 
