@@ -315,8 +315,7 @@ static int make_module(const struct list *argv, struct text *source, const struc
 	return run_tool(argv, source, NULL, C_COMPILER);
 }
 
-/* Make the folder of temporary files. Returns the path of the module in it. */
-static char *begin_work(const char *output)
+char *begin_work(const char *output)
 {
 	work_dir = temporary_name(output);
 	if (!mkdtemp(work_dir))
@@ -331,8 +330,7 @@ static void make_shared(struct list *argv, const char *module)
 	LIST_ADD(argv, "-shared", "-o", module, "-xc", "-", "-lm");
 }
 
-/* If all went well, the module appears as the output. Returns the exit status. */
-static int end_work(int status, const char *module, const char *output)
+int end_work(int status, const char *module, const char *output)
 {
 	struct text bytes;
 

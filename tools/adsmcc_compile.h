@@ -32,6 +32,15 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 /* The same for a source that is complete. @compiler: a command with its arguments, separated by spaces. */
 int compile_source(const char *compiler, const struct list *options, const struct text *source, const char *output);
 
+/*
+ * Make a folder of temporary files beside the output. adsmcc removes it when it ends. Returns the path of the result in
+ * it.
+ */
+char *begin_work(const char *output);
+/* If @status is 0, @result becomes the output. Removes the folder. If a signal has been caught, adsmcc ends by it, and
+ * the output does not change. Returns the exit status. */
+int end_work(int status, const char *result, const char *output);
+
 #define C_COMPILER "C compiler"
 #define CLANG_COMPILER "clang"
 /*

@@ -160,23 +160,17 @@ int compile_image(const char *compiler, const struct list *options, const struct
 		  const struct partition_options *partition, const char *output)
 {
 	struct list argv = image_command(compiler, options);
-	char *object = temporary_name(output);
+	const char *path = begin_work(output);
 	struct text bytes, image = { 0 };
-	int fd = mkstemp(object), status;
+	int status;
 
-	if (fd < 0)
-		die("%s: %s", output, strerror(errno));
-	close(fd);
 	LIST_ADD(&argv, "-xc", "-");
-	status = compile_object(compiler, argv, text, object, &bytes);
-	if (status)
-		return status;
-	link_image(&bytes, partition, &image);
-	if (n_errors)
-		return 1;
-	object = is_special(output) ? NULL : format_string("%s.new", output);
-	write_text(&image, object ? object : output);
-	if (object && rename(object, output))
-		die("%s: %s", output, strerror(errno));
-	return 0;
+	status = compile_object(compiler, argv, text, path, &bytes);
+	if (!status) {
+		link_image(&bytes, partition, &image);
+		status = n_errors ? 1 : 0;
+	}
+	if (!status)
+		write_text(&image, path);
+	return end_work(status, path, output);
 }

@@ -66,6 +66,22 @@ def refusals(folder):
     refused(folder, function + "int g(", "error")
 
 
+def neighbours(folder):
+    """Files beside the image do not change, and the image has the permissions of other outputs."""
+    source, neighbour = os.path.join(folder, "own.c"), os.path.join(folder, "own.image.new")
+    for path, text in (source, HEAD + EXPORT + "int f(int a) { return a; }\n"), (neighbour, "a neighbour"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    image = os.path.join(folder, "own.image")
+    subprocess.run([ADSMCC, "--cc", " ".join(CC), "--image", "-o", image, source], check=True)
+    with open(neighbour, encoding="utf-8") as file:
+        assert file.read() == "a neighbour"
+    assert os.stat(image).st_mode == os.stat(source).st_mode
+    assert sorted(os.listdir(folder)) == ["own.c", "own.image", "own.image.new"], os.listdir(folder)
+    for path in source, neighbour, image:
+        os.unlink(path)
+
+
 def map_of(out):
     """Of a printed map: sizes and functions of each partition."""
     partitions = {}
@@ -115,6 +131,7 @@ def variants(folder):
 
 
 with tempfile.TemporaryDirectory() as work:
+    neighbours(work)
     refusals(work)
     automatic(work)
     variants(work)
