@@ -239,7 +239,7 @@ static int find_library(char ret_path[PATH_MAX])
 	return RUN_FAILED;
 }
 
-static bool same_file(const char *a, const char *b)
+bool same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -497,7 +497,7 @@ int main(int argc, char **argv)
 	}
 	status = preload(library, &program);
 	if (!status && request.observe)
-		status = files_prepare(request.html);
+		status = files_prepare(request.html, &program);
 	if (status)
 		return status;
 	fflush(NULL);

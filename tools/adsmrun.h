@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <limits.h>
 
@@ -16,9 +17,14 @@ struct outcome {
 	const char *name;		/* of the program, as on the command line */
 };
 
-/* Choose the files by the options, and pass their names to the library in the environment. @html: the page to write;
- * NULL: none. Returns 0 or a status. */
-int files_prepare(const char *html);
+struct program;
+
+/*
+ * Choose the files by the options, and pass their names to the library in the environment. Old files are removed, but
+ * only after all options have been checked. @html: the page to write; NULL: none. @program: no file may replace it.
+ * Returns 0 or a status.
+ */
+int files_prepare(const char *html, const struct program *program);
 /* After the run: complete the files, and print those that are to be printed. */
 void files_finish(const struct outcome *outcome);
 /* No program was started: remove what files_prepare() made. */
@@ -28,6 +34,9 @@ void files_discard(void);
 
 /* Exit statuses of adsmrun itself, the same as those of env(1). */
 enum { RUN_USAGE = 2, RUN_FAILED = 125, RUN_CANNOT_EXECUTE = 126, RUN_NOT_FOUND = 127 };
+
+/* Do both paths lead to one file? */
+bool same_file(const char *a, const char *b);
 
 /* Print "adsmrun: …" on standard error. */
 #define complain(format, ...) fprintf(stderr, "adsmrun: " format "\n", ##__VA_ARGS__)

@@ -25,7 +25,7 @@
 struct output {
 	bool wanted, json, print;
 	char copy_to[PATH_MAX];		/* the file to print to; "": standard error */
-	char folder[PATH_MAX], *name;	/* of FILE */
+	char path[PATH_MAX], folder[PATH_MAX], *name;	/* of FILE */
 	struct dirent **before;		/* the folder's entries before the run */
 	int n_before;
 };
@@ -51,18 +51,13 @@ static void free_list(struct dirent **list, int n)
 	free(list);
 }
 
-/* Set the path of an output's FILE, and read its folder. Returns 0 or a status. */
-static int set_file(struct output *output, const char *path)
+static void set_file(struct output *output, const char *path)
 {
-	snprintf(output->folder, sizeof(output->folder), "%s", path);
+	snprintf(output->path, sizeof(output->path), "%s", path);
+	strcpy(output->folder, output->path);
 	output->name = strrchr(output->folder, '/');
 	*output->name++ = '\0';
 	output->wanted = true;
-	output->n_before = scandir(*output->folder ? output->folder : "/", &output->before, NULL, alphasort);
-	if (output->n_before >= 0)
-		return 0;
-	complain("cannot read %s: %s", output->folder, strerror(errno));
-	return RUN_FAILED;
 }
 
 /* Put an output into a folder that is removed at the end. */
@@ -83,10 +78,11 @@ static int set_temporary(struct output *output)
 		complain("%s: %s", temporary, strerror(errno));
 		return RUN_FAILED;
 	}
-	return set_file(output, strcat(path, name));
+	set_file(output, strcat(path, name));
+	return 0;
 }
 
-/* Check a file of the command line: it must be possible to create it. */
+/* Check a file of the command line: it must be possible to create it. An old file stays. */
 static int choose(struct output *output, const char *wanted, const char *option)
 {
 	char path[PATH_MAX], folder[PATH_MAX], temporary_path[ADSM_OUTPUT_PATH_SIZE];
@@ -118,18 +114,19 @@ static int choose(struct output *output, const char *wanted, const char *option)
 		fd = -errno;
 	else
 		fd = adsm_output_make(path, temporary_path);
-	if (fd < 0 || close(fd) || unlink(temporary_path) || (unlink(path) && errno != ENOENT)) {
+	if (fd < 0 || close(fd) || unlink(temporary_path)) {
 		complain("--%s: cannot write to %s: %s", option, wanted, strerror(fd < 0 ? -fd : errno));
 		return RUN_USAGE;
 	}
-	return set_file(output, path);
+	set_file(output, path);
+	return 0;
 }
 
 static int set_variable(const char *variable, const char *before, const struct output *output)
 {
 	char value[2 * PATH_MAX];
 
-	snprintf(value, sizeof(value), "%s%s/%s", before, output->folder, output->name);
+	snprintf(value, sizeof(value), "%s%s", before, output->path);
 	if (!setenv(variable, value, 1))
 		return 0;
 	complain("cannot set %s: %s", variable, strerror(errno));
@@ -153,28 +150,47 @@ static int choose_report(void)
 	return set_temporary(&report);
 }
 
-static int check_different(const struct output *a, const char *a_option, const struct output *b, const char *b_option)
+static const struct { struct output *output; const char *option; } outputs[] = {
+	{ &report, "--stats" }, { &trace, "--trace" }, { &recording, "--record" }, { &page, "--html" },
+};
+#define N_OUTPUTS (sizeof(outputs) / sizeof(outputs[0]))
+
+/* Is the file neither the program nor another output? Returns 0 or a status. */
+static int check_output(size_t i, const struct program *program)
 {
-	if (!a->wanted || !b->wanted || strcmp(a->folder, b->folder) || strcmp(a->name, b->name))
+	const struct output *output = outputs[i].output;
+
+	if (!output->wanted)
 		return 0;
-	complain("%s and %s name the same file", a_option, b_option);
-	return RUN_USAGE;
+	if (same_file(output->path, program->path) || same_file(output->path, program->elf)) {
+		complain("%s names the program", outputs[i].option);
+		return RUN_USAGE;
+	}
+	for (size_t j = i + 1; j < N_OUTPUTS; j++)
+		if (outputs[j].output->wanted && !strcmp(output->path, outputs[j].output->path)) {
+			complain("%s and %s name the same file", outputs[i].option, outputs[j].option);
+			return RUN_USAGE;
+		}
+	return 0;
 }
 
-static int check_all_different(void)
+/* Remove the old FILE, and read its folder. Returns 0 or a status. */
+static int begin(struct output *output, const char *option)
 {
-	static const struct { const struct output *output; const char *option; } all[] = {
-		{ &report, "--stats" }, { &trace, "--trace" }, { &recording, "--record" }, { &page, "--html" },
-	};
-	int status = 0;
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		for (size_t j = i + 1; j < sizeof(all) / sizeof(all[0]) && !status; j++)
-			status = check_different(all[i].output, all[i].option, all[j].output, all[j].option);
-	return status;
+	if (!output->wanted)
+		return 0;
+	if (unlink(output->path) && errno != ENOENT) {
+		complain("%s: cannot write to %s: %s", option, output->path, strerror(errno));
+		return RUN_USAGE;
+	}
+	output->n_before = scandir(*output->folder ? output->folder : "/", &output->before, NULL, alphasort);
+	if (output->n_before >= 0)
+		return 0;
+	complain("cannot read %s: %s", output->folder, strerror(errno));
+	return RUN_FAILED;
 }
 
-int files_prepare(const char *html)
+int files_prepare(const char *html, const struct program *program)
 {
 	int status = html ? choose(&page, html, "html") : 0;
 
@@ -186,8 +202,10 @@ int files_prepare(const char *html)
 		status = set_temporary(&trace);
 	if (!status && *adsm_observe_options.record)
 		status = choose(&recording, adsm_observe_options.record, "record");
-	if (!status)
-		status = check_all_different();
+	for (size_t i = 0; i < N_OUTPUTS && !status; i++)
+		status = check_output(i, program);
+	for (size_t i = 0; i < N_OUTPUTS && !status; i++)
+		status = begin(outputs[i].output, outputs[i].option);
 	if (!status && report.wanted)
 		status = set_variable("ADSM_STATS", report.json ? "json:" : "text:", &report);
 	if (!status && trace.wanted)

@@ -161,6 +161,35 @@ def options_refused():
 
 
 @case
+def files_stay():
+    """Old files and the program stay if adsmrun refuses to run."""
+    for name in "old", "older":
+        with open(name, "w", encoding="ascii") as file:
+            file.write("precious")
+    with open("script", "w", encoding="ascii") as file:
+        file.write("#!./sh\n")
+    shutil.copy("/bin/sh", "sh")
+    os.chmod("script", 0o755)
+    os.symlink("sh", "link")
+    for options, word in [(["--html=old", "--trace=none/t"], "cannot write to none/t"),
+                          (["--stats=json:old", "--record=/dev/null"], "not a regular file"),
+                          (["--trace=old", "--record=old"], "name the same file"),
+                          (["--html=old", "--trace=older", "--record=older"], "name the same file")]:
+        says(refused(*options), word)
+    for option in "--html=", "--trace=", "--record=", "--stats=json:":
+        for program, output in [("./sh", "sh"), ("./sh", "./sh"), ("./link", "link"), ("./sh", "link"),
+                                ("./script", "script"), ("./script", "sh")]:
+            other = "--record=old" if option == "--trace=" else "--trace=old"
+            status, _, errors = run(RUN, other, option + output, program, "-c", "touch marker")
+            same(status, 2)
+            says(errors, "names the program")
+    for name in "old", "older":
+        with open(name, encoding="ascii") as file:
+            same(file.read(), "precious")
+    same(sorted(os.listdir(".")), ["link", "old", "older", "script", "sh"])
+
+
+@case
 def environment_refused():
     for name, value, words in [("PROTOCOL", "lazzy", "did you mean lazy?"), ("LOG", "loud", "silent, error"),
                                ("BLOCK_SIZE", "1", "a power of two")]:
