@@ -123,24 +123,61 @@ static struct kernels read_kernels(const char *path)
 
 /* ---- names and types of C++ -------------------------------------------------------------- */
 
-/* Append a name. Words of C++ that are names in C, and names of the members below, get a "_". */
+/* Words of C++ that are names in C, and names of the members below. */
+static const char *const taken[] = {
+	"alignas", "alignof", "and", "and_eq", "asm", "bitand", "bitor", "bool", "catch", "char8_t", "char16_t",
+	"char32_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const_cast", "consteval",
+	"constexpr", "constinit", "decltype", "delete", "dynamic_cast", "explicit", "export", "false", "friend",
+	"mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+	"private", "protected", "public", "reinterpret_cast", "requires", "static_assert", "static_cast",
+	"template", "this", "thread_local", "throw", "true", "try", "typeid", "typename", "using", "virtual",
+	"wchar_t", "xor", "xor_eq", "adsm", "std", "kernel_name", "max_threads", "is_task", "parameter_list",
+	"parameters",
+};
+
+/* Words of C, which no kernel can have as its name, and names of its library in the global namespace. */
+static const char *const taken_globally[] = {
+	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+	"extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "return", "short",
+	"signed", "sizeof", "static", "struct", "switch", "typedef", "typeof", "union", "unsigned", "void",
+	"volatile", "while",
+
+	"abort", "abs", "accept", "access", "acct", "acos", "acosh", "alarm", "asin", "asinh", "atan",
+	"atan2", "atanh", "atof", "atoi", "atol", "bind", "brk", "calloc", "cbrt", "ceil", "chdir", "chown",
+	"chroot", "clearenv", "clock", "clone", "close", "confstr", "connect", "cos", "cosh", "creat",
+	"crypt", "ctime", "daemon", "daylight", "difftime", "div", "drem", "dup", "environ", "erf", "erfc",
+	"errno", "execl", "execv", "exit", "exp", "exp10", "exp2", "expm1", "fabs", "fcntl", "fdim", "feof",
+	"ferror", "ffs", "finite", "floor", "fma", "fmax", "fmin", "fmod", "fopen", "fork", "fread", "free",
+	"frexp", "fsync", "fwrite", "gamma", "getc", "getline", "gmtime", "hypot", "ilogb", "index",
+	"iovec", "isalpha", "isatty", "j0", "j1", "jn", "kill", "labs", "ldexp", "ldiv", "lgamma", "linger",
+	"link", "linux", "listen", "localtime", "lockf", "log", "log10", "log1p", "log2", "logb", "lrint",
+	"lround", "lseek", "main", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset", "mktime",
+	"mmap", "modf", "mprotect", "msync", "munmap", "nan", "nanosleep", "nice", "open", "optarg",
+	"pause", "perror", "pipe", "popen", "pow", "pread", "printf", "profil", "putc", "puts", "putw",
+	"pwrite", "qsort", "raise", "rand", "random", "read", "readahead", "readlink", "realloc", "recv",
+	"remainder", "remove", "remquo", "rename", "revoke", "rewind", "rindex", "rint", "rmdir", "round",
+	"sbrk", "scalb", "scanf", "select", "send", "sendto", "setbuf", "setenv", "shutdown", "sigaction",
+	"signal", "significand", "sin", "sincos", "sinh", "sleep", "socket", "splice", "sqrt", "srand",
+	"sscanf", "stat", "stderr", "stdin", "stdout", "strcat", "strchr", "strcmp", "strcpy", "strdup",
+	"strlen", "strtok", "swab", "symlink", "sync", "syscall", "sysconf", "system", "tan", "tanh", "tee",
+	"tgamma", "time", "timegm", "timespec", "timeval", "timex", "timezone", "tm", "tmpfile", "tolower",
+	"toupper", "trunc", "truncate", "tzset", "uint", "ulong", "unix", "unlink", "unshare", "ushort",
+	"usleep", "valloc", "vfork", "wait", "waitid", "waitpid", "write", "y0", "y1", "yn",
+};
+
+static bool is_in(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+#define IS_IN(names, name) is_in(names, sizeof(names) / sizeof(names[0]), name)
+
+/* Append a name. Names that are taken get a "_". */
 static void add_name(struct text *out, const char *name)
 {
-	static const char *const taken[] = {
-		"alignas", "alignof", "and", "and_eq", "asm", "bitand", "bitor", "bool", "catch", "char8_t", "char16_t",
-		"char32_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const_cast", "consteval",
-		"constexpr", "constinit", "decltype", "delete", "dynamic_cast", "explicit", "export", "false", "friend",
-		"mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-		"private", "protected", "public", "reinterpret_cast", "requires", "static_assert", "static_cast",
-		"template", "this", "thread_local", "throw", "true", "try", "typeid", "typename", "using", "virtual",
-		"wchar_t", "xor", "xor_eq", "adsm", "std", "kernel_name", "max_threads", "is_task", "parameter_list",
-		"parameters",
-	};
-	bool is_taken = false;
-
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		is_taken = is_taken || !strcmp(name, taken[i]);
-	text_print(out, "%s%s", name, is_taken ? "_" : "");
+	text_print(out, "%s%s", name, IS_IN(taken, name) ? "_" : "");
 }
 
 /* The namespace: the name of the file, as far as it can be one. */
@@ -153,6 +190,8 @@ static void add_namespace(struct text *out, const char *path)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
 	add_name(out, *own ? own : "kernels");
+	if (IS_IN(taken_globally, own))
+		text_print(out, "_");
 }
 
 /* The name of a type that C and C++ have in common, with its size on all machines of the library; else NULL. */

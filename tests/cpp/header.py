@@ -123,6 +123,25 @@ def same_files(folder):
     assert not done.returncode, done
 
 
+def namespaces(folder, module):
+    """Words of C++ and functions of C's library are names of files, too."""
+    names = ["main", "double", "for", "class", "time", "index", "signal", "exp", "exp2", "div", "read", "write", "log",
+             "sin", "round", "remove", "select", "stat", "tm", "uint", "unix", "stdout", "errno", "j1",
+             "environ", "adsm"]
+    text = "".join(f"#include <{name}>\n" for name in [
+        "cmath", "csignal", "cstdlib", "cstring", "ctime", "sys/mman.h", "sys/socket.h", "sys/stat.h", "sys/wait.h",
+        "unistd.h"])
+    for name in names:
+        has(header("--header", f"{folder}/{name}.hpp", module), f"namespace {name}_ {{")
+        text += f'#include "{folder}/{name}.hpp"\n{name}_::one *of_{name};\n'
+    has(header("--header", f"{folder}/maine.hpp", module), "namespace maine {")
+    write(f"{folder}/main.cpp", text)
+    for standard in "c++17", "gnu++17":
+        done = run(cxx, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}",
+                   f"{folder}/main.cpp")
+        assert not done.returncode, done.stdout
+
+
 def rules(folder, *command):
     """Targets in rules for make are escaped as sources are."""
     output = f"{folder}/a b#c$d.adsm"
@@ -147,6 +166,7 @@ def cuda(folder):
 
 with tempfile.TemporaryDirectory() as own:
     dialect(own)
+    namespaces(own, f"{own}/kernels.adsm")
     same_files(own)
     rules(own, f"{own}/kernels.c")
     if clang != "-":
