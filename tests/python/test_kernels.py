@@ -106,6 +106,31 @@ def test_arguments_are_checked():
         assert said in str(caught.value)
 
 
+def test_accesses_that_contradict_the_kernel():
+    vecadd = adsm.kernel(kernels.VECADD)
+    a, b, c = vecadd_arrays()
+    c[...] = 7
+    adsm.sync()
+    for arguments, said in [
+            ((a, b, adsm.In(c)), "'c', float *): the kernel accesses the array as Out(), which In() contradicts"),
+            ((adsm.Out(a), b, c), "'a', float *): the kernel accesses the array as In(), which Out() contradicts")]:
+        with pytest.raises(TypeError) as caught:
+            vecadd(*arguments, 1000, threads=1000)
+        assert said in str(caught.value)
+    assert a[999] == 999 and c[0] == 7
+    vecadd(adsm.InOut(a), adsm.In(b), adsm.InOut(c), 1000, threads=1000)
+    assert c[999] == 1000
+    shift, d = adsm.kernel(kernels.SHIFT), adsm.zeros(10)
+    for wrong in adsm.In, adsm.Out:
+        with pytest.raises(TypeError, match="as InOut"):
+            shift(wrong(d), 1, 10, threads=10)
+    types, out = adsm.kernel(kernels.TYPES), adsm.zeros(6)
+    pairs = adsm.zeros(2, [("a", "i4"), ("b", "f4")])
+    types(out, adsm.In([1, 2]), b"12345678", 1, 1, pairs, grid=1, block=1)
+    with pytest.raises(TypeError, match="Out\\(\\) is for arrays that the kernel writes"):
+        types(out, adsm.Out([1, 2]), b"12345678", 1, 1, pairs, grid=1, block=1)
+
+
 def test_values_by_type():
     types = adsm.kernel(kernels.TYPES)
     pair = np.dtype([("a", "i4"), ("b", "f4")])
@@ -145,6 +170,11 @@ def test_cuda():
     bias[0] = 0.5
     module.scale(out, src, 2, n, threads=n)
     assert (out == np.arange(n) * 2 + 0.5).all()
+    # What adsmcc infers is less than what the caller knows, but an array that is only read cannot be the output.
+    module.scale(adsm.Out(out), adsm.In(src), 3, n, threads=n)
+    assert (out == np.arange(n) * 3 + 0.5).all()
+    with pytest.raises(TypeError, match="as In\\(\\), which Out"):
+        module.scale(out, adsm.Out(src), 2, n, threads=n)
     with pytest.raises(TypeError, match="expected an array of float32, got int32"):
         module.scale(out, src.view("i4"), 2, n, threads=n)
     with pytest.raises(TypeError, match="expected int32, got a float"):

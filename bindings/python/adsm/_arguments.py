@@ -175,6 +175,8 @@ class Binder:
         if parameter.kind == _library.ARG_LOCAL:
             raise TypeError(f"{where} is memory of the block: pass adsm.Local(bytes)")
         if parameter.kind == _library.ARG_CONST:
+            if access & _library.OUT:
+                raise TypeError(f"{where}: {ACCESS_NAMES[access]}() is for arrays that the kernel writes")
             return _constant(where, value, parameter, keep), False
         if parameter.kind == _library.ARG_ONCE:
             if not hasattr(value, "_once_address"):
@@ -188,6 +190,8 @@ class Binder:
         # In CUDA C a parameter of 8 bytes takes both.
         both = self.raw and (is_pointer or parameter.size == 8)
         array = isinstance(value, np.ndarray) and value.ndim > 0 or hasattr(value, "_device_address")
+        if is_pointer:
+            self._check_access(where, access, parameter)
         if array or (value is None and (is_pointer or both or parameter.kind == _library.ARG_NONE)):
             if parameter.kind == _library.ARG_VALUE and not both:
                 raise TypeError(f"{where} is a value, not an array")
@@ -203,6 +207,15 @@ class Binder:
         buffer = ctypes.create_string_buffer(data, len(data))
         keep.append(buffer)
         return _library.Arg(_library.ARG_VALUE, _library.IN, ctypes.addressof(buffer), len(data))
+
+
+    def _check_access(self, where: str, access: int, parameter: Parameter) -> None:
+        """The access of an argument includes the one that the kernel declares. In CUDA C, INOUT is not declared: it
+        means that adsmcc knows nothing better."""
+        declared = parameter.access
+        if access and declared & ~access and not (self.raw and declared == _library.INOUT):
+            raise TypeError(f"{where}: the kernel accesses the array as {ACCESS_NAMES[declared]}(), which "
+                            f"{ACCESS_NAMES[access]}() contradicts")
 
 
 def _units(where: str, value: Units, access: int, keep: list[Any]) -> _library.Arg:
