@@ -147,6 +147,38 @@ def test_values_by_type():
             types(out, table, structure, small, 1, pairs, grid=1, block=1)
 
 
+@pytest.mark.parametrize("kind, given, expected", [
+    ("int", [1, -2], [1, -2]), ("int", [[1, 2], [3, 4]], [1, 2, 3, 4]), ("int", (True, np.int8(5)), [1, 5]),
+    ("int", 7, [7]), ("int", [-1 << 31], [-1 << 31]), ("int", [1.7, 2.9], TypeError), ("int", [1, 2.0], TypeError),
+    ("int", ["3", "4"], TypeError), ("int", [None], TypeError), ("int", [1 << 31], OverflowError),
+    ("int", [1 << 70], OverflowError), ("unsigned", [-1], OverflowError), ("unsigned char", [255, 0], [255, 0]),
+    ("unsigned char", [256], OverflowError), ("unsigned long", [1, 1 << 63], [1, 1 << 63]),
+    ("float", [1, 2.5], [1, 2.5]), ("float", [True, 1 << 70], [1, 1 << 70]), ("float", ["1"], TypeError),
+    ("float", [1e39], OverflowError), ("double", [1e39, float("inf")], [1e39, float("inf")]),
+    ("float", [], ValueError)])
+def test_constants(kind, given, expected):
+    source = r"""
+#include <adsm_kernel.h>
+
+ADSM_KERNEL(constants, ADSM_OUT(double, out), ADSM_CONST(KIND, table), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X < n)
+			out[ADSM_GLOBAL_X] = (double)table[ADSM_GLOBAL_X];
+	}
+}
+"""
+    constants = adsm.kernel(source.replace("KIND", kind))
+    n = len(expected) if isinstance(expected, list) else 0
+    out = adsm.empty(n, "f8")
+    if n:
+        constants(out, given, n, grid=1, block=8)
+        assert out.tolist() == expected
+        return
+    with pytest.raises(expected, match="'table'"):
+        constants(out, given, n, grid=1, block=8)
+
+
 def test_floats_do_not_overflow():
     shift = adsm.kernel(kernels.SHIFT.replace("double, by", "float, by"))
     a = adsm.zeros(4)

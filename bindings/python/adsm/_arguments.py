@@ -260,12 +260,37 @@ def _pointer(where: str, value: Any, access: int, parameter: Parameter) -> _libr
 
 def _constant(where: str, value: Argument, parameter: Parameter, keep: list[Any]) -> _library.Arg:
     numbers = dtypes_of(parameter.type)
-    array = np.ascontiguousarray(value, dtype=None if isinstance(value, np.ndarray) or not numbers else numbers[0])
+    array = np.ascontiguousarray(_numbers(where, value, numbers) if numbers and not isinstance(value, np.ndarray)
+                                 else value)
     _check_dtype(where, array, parameter)
     if not 0 < array.nbytes <= _library.CONST_MAX:
         raise ValueError(f"{where}: constants have 1 to {_library.CONST_MAX} bytes, not {array.nbytes}")
     keep.append(array)
     return _library.Arg(_library.ARG_CONST, _library.IN, address_of(array), array.nbytes)
+
+
+def _numbers(where: str, value: Argument, targets: list[Any]) -> Any:
+    """An array of numbers, by the first dtype that can hold all of them."""
+    usual = targets[0]
+    raw = np.asarray(value)
+    if not raw.size:
+        return raw.astype(usual)
+    if raw.dtype.kind not in ("biuf" if usual.kind == "f" else "biu"):
+        kind = raw.dtype
+        raw = np.asarray(value, dtype=object)       # NumPy makes floats of [1, 1 << 63]
+        if not all(isinstance(number, (int, np.integer)) for number in raw.flat):
+            raise TypeError(f"{where}: expected numbers of {usual.name}, got {kind}")
+    for target in targets:
+        if target.kind == "f":
+            with np.errstate(over="ignore"):
+                made = raw.astype(target)
+            if not (np.isinf(made) & np.isfinite(raw.astype("f8"))).any():
+                return made
+        elif target.kind in "iub":
+            limits = np.iinfo(target if target.kind != "b" else "u1")
+            if limits.min <= raw.min() and raw.max() <= (1 if target.kind == "b" else limits.max):
+                return raw.astype(target)
+    raise OverflowError(f"{where}: {value!r} does not fit into {usual.name}")
 
 
 def _number(where: str, value: Union[int, float], targets: list[Any]) -> bytes:
