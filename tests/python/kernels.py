@@ -73,6 +73,14 @@ __global__ void total(int *sums, const int *in)
 }
 """
 
+# A pointer that is not used.
+UNUSED = r"""
+__global__ void unused(float *o, const int *mask)
+{
+	o[threadIdx.x] = 1;
+}
+"""
+
 FOLLOW = r"""
 extern "C" __global__ void follow(float **table, int n, const float *maybe, const float *other, short more)
 {

@@ -234,6 +234,13 @@ def test_pointers_of_cuda():
     assert a.tolist() == [2, 0, 0, 0] and b[0] == 2
     with pytest.raises(OverflowError, match="70000"):
         follow(table, 2, None, 0, 70000, threads=2)
+    unused, mask = adsm.kernel(kernels.UNUSED), adsm.array([1, 2], "i4")
+    for value in mask, mask[1:], adsm.zeros(3, "f4"), adsm.DeviceArray(2, "i4"), adsm.In(mask), None, 0:
+        a[:] = 0
+        unused(a, value, grid=1, block=4)
+        assert a.tolist() == [1, 1, 1, 1]
+    with pytest.raises(TypeError, match="not on shared memory"):
+        unused(a, np.zeros(2, "i4"), grid=1, block=4)
     with pytest.raises(TypeError, match="uses="):
         follow(table, 2, None, 0, 3, threads=2, uses=[np.zeros(3)])
 

@@ -195,6 +195,9 @@ class Binder:
         if array or (value is None and (is_pointer or both or parameter.kind == _library.ARG_NONE)):
             if parameter.kind == _library.ARG_VALUE and not both:
                 raise TypeError(f"{where} is a value, not an array")
+            if parameter.kind == _library.ARG_VALUE:
+                # A pointer that the kernel does not use looks like an integer.
+                parameter = parameter._replace(type="", size=0)
             return _pointer(where, value, access, parameter)
         if isinstance(value, np.ndarray) and (is_pointer or parameter.kind == _library.ARG_NONE) and is_shared(value):
             return _pointer(where, value, access, parameter)
