@@ -58,6 +58,25 @@ def test_structures_and_constants(tmp_path):
     assert [int(word) for word in printed] == expected
 
 
+@pytest.mark.parametrize("package, library, found", [
+    ("usr/lib/python3/dist-packages", "usr/lib/x86_64-linux-gnu", True),
+    ("usr/local/lib/python3.11/dist-packages", "usr/local/lib", True),
+    ("p/lib64/python3.11/site-packages", "p/lib64", True), ("p/lib64/python3.11/site-packages", "p/lib", True),
+    ("home/lib/python", "home/lib", True), ("p/lib/python3.11/site-packages", "p", False),
+    ("p/lib/python3.11/site-packages", "lib", False), ("p/lib/python3.11/site-packages", "", False),
+    ("p/lib/python3.11/site-packages", "p/lib/python3.11/site-packages", False),
+    ("p/lib/source/bindings/python", "p/lib", False), ("source/bindings/python", "source/lib", False),
+    ("source/bindings/python", "", False)])
+def test_library_of_the_prefix(tmp_path, monkeypatch, package, library, found):
+    """Only the prefix where the package is installed is searched."""
+    monkeypatch.delenv("ADSM_LIBRARY")
+    monkeypatch.setattr(_library, "__file__", str(tmp_path / package / "adsm" / "_library.py"))
+    file = tmp_path / library / "libadsm.so.0"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    assert _library.find() == (str(file) if found else "libadsm.so.0")
+
+
 def test_prototypes():
     """Each function has as many parameters as in the headers."""
     headers = ("adsm.h", "adsm_copy.h", "adsm_once.h", "adsm_lend.h", "adsm_queue.h")

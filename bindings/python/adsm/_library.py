@@ -14,8 +14,8 @@ from types import FrameType
 from typing import Any, Optional
 
 NAME = "libadsm.so.0"
-# Where the library lies below a prefix, seen from a folder above this package.
-FOLDERS = ("", "lib", "lib64")
+# Where the library lies below a prefix.
+FOLDERS = ("lib", "lib64", "lib/*-linux-gnu")
 
 
 class Error(OSError):
@@ -163,19 +163,24 @@ _path = ""
 _warned = False
 
 
+def _prefix() -> Optional[pathlib.Path]:
+    """PREFIX, if this package is in PREFIX/lib/python3.11/site-packages or a similar folder."""
+    above = list(pathlib.Path(__file__).resolve().parents)
+    for packages, folder in zip(above, above[1:]):
+        if folder.name in ("lib", "lib64") and packages.name.startswith("python"):
+            return folder.parent
+    return None
+
+
 def find() -> str:
-    """The library's file: the one that ADSM_LIBRARY names, else one beside this package, else one that the loader
-    finds."""
+    """The library's file: the one that ADSM_LIBRARY names, else the one of this package's prefix, else one that the
+    loader finds."""
     named = os.environ.get("ADSM_LIBRARY")
     if named:
         return named
-    for above in pathlib.Path(__file__).resolve().parents:
-        for folder in FOLDERS:
-            beside = [above / folder / NAME, *(above / folder).glob("*-linux-gnu/" + NAME)]
-            for path in beside:
-                if path.exists():
-                    return str(path)
-    return NAME
+    prefix = _prefix()
+    found = [path for folder in FOLDERS for path in prefix.glob(f"{folder}/{NAME}")] if prefix else []
+    return str(found[0]) if found else NAME
 
 
 class _SymbolInfo(ctypes.Structure):
