@@ -39,6 +39,13 @@ def test_copies():
 @pytest.mark.parametrize("call, error", [
     (lambda: adsm.empty(3, dtype=object), TypeError),
     (lambda: adsm.empty(-1), ValueError),
+    (lambda: adsm.empty(5 / 2), TypeError),
+    (lambda: adsm.zeros((2, 2.0)), TypeError),
+    (lambda: adsm.Once(2, 2.9), TypeError),
+    (lambda: adsm.Once(2, -1), ValueError),
+    (lambda: adsm.DeviceArray(2.5), TypeError),
+    (lambda: adsm.DeviceArray(-4), ValueError),
+    (lambda: adsm.DeviceArray((-2, -3)), ValueError),
     (lambda: adsm.empty(3, order="A"), ValueError),
     (lambda: adsm.empty(3, protocol="rollin"), adsm.Error),
     (lambda: adsm.empty(3, block_size=100), adsm.Error),

@@ -343,6 +343,15 @@ def test_cache(tmp_path, monkeypatch):
     assert a[0] == 20 and len(runs) == 5
 
 
+def test_files_of_any_bytes(tmp_path):
+    """A comment in another character set."""
+    file, a = tmp_path / "latin.c", adsm.zeros(1)
+    file.write_bytes(b"/* caf\xe9 */" + kernels.SHIFT.encode())
+    for by in 1, 2:
+        adsm.kernel(file)(a, by, 1, threads=1)
+    assert a[0] == 3
+
+
 def test_cache_by_headers(tmp_path, monkeypatch):
     """A path that rules for make write in another way. A module of a file that is not found is not kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

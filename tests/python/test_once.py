@@ -89,8 +89,31 @@ def test_places():
     with pytest.raises(adsm.Error) as caught:
         adsm.Once(4, 1024, "i4", adsm.placed(lambda unit: {}[unit]))
     assert isinstance(caught.value.__cause__, KeyError)
+    units = [0, 70]
+    again = adsm.placed(lambda unit: units.pop(0) if units else {}[unit])
+    for cause in None, KeyError:
+        with pytest.raises(adsm.Error) as caught:
+            adsm.Once(2, 1024, "i4", again)
+        assert type(caught.value.__cause__) is (cause or type(None))
+    units += [0, 0, 70, 70]
+    adsm.Once(2, 1024, "i4", again).free()
+    with pytest.raises(adsm.Error) as caught:
+        adsm.Once(2, 1024, "i4", again)
+    assert caught.value.__cause__ is None
     once.free()
     assert adsm.waiters() == []
+
+
+def test_freed_objects():
+    once = adsm.Once(2, 4, "i4")
+    once.free()
+    once.free()
+    plain = adsm.kernel(kernels.ONCE, "plain")
+    for ask in [lambda: len(once), lambda: once.get(0), lambda: once[0], lambda: once.is_set(0), lambda: once.units(),
+                lambda: once.place(0), lambda: plain(adsm.In(once.units(0, 1)), None, 1, threads=1)]:
+        with pytest.raises(adsm.Error, match="freed") as caught:
+            ask()
+        assert caught.value.errno == errno.EINVAL
 
 
 def test_kernels_that_wait():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import operator
 import os
 from typing import Any, Iterator, NamedTuple, Optional, Union
 
@@ -93,6 +94,14 @@ def set_name_at(address: int, name: str) -> None:
     _library.check(_library.get().adsmSetName(address, name.encode(errors="replace")))
 
 
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """The dimensions of an array, which are integers from 0 up."""
+    dimensions = tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    if any(n < 0 for n in dimensions):
+        raise ValueError(f"shape {dimensions} has a negative dimension")
+    return dimensions
+
+
 def _make(shape: Any, dtype: npt.DTypeLike, order: str, flags: int, name: Optional[str], protocol: Optional[str],
           block_size: Union[int, str, None], device: Optional[int]) -> Array:
     kind = np.dtype(dtype)
@@ -100,10 +109,7 @@ def _make(shape: Any, dtype: npt.DTypeLike, order: str, flags: int, name: Option
         raise TypeError(f"dtype {kind} contains Python objects, which kernels cannot use: use numbers or structures")
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', not {order!r}")
-    dimensions = tuple(shape) if np.iterable(shape) else (shape,)
-    dimensions = tuple(int(n) for n in dimensions)
-    if any(n < 0 for n in dimensions):
-        raise ValueError(f"shape {dimensions} has a negative dimension")
+    dimensions = shape_of(shape)
     size = kind.itemsize
     for n in dimensions:
         size *= n

@@ -42,6 +42,11 @@ def language_of(source: str, suffix: str = "") -> str:
                      "__global__ (CUDA C), __kernel (OpenCL C) or .version (PTX). language= names the language")
 
 
+def read_source(path: pathlib.Path) -> str:
+    """The text of a file. It may have any bytes, in comments for instance."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
 def find_compiler() -> str:
     """The file of adsmcc: beside the library, else in the PATH."""
     library = pathlib.Path(_library.path())
@@ -139,7 +144,7 @@ def _messages(text: str, folder: str) -> str:
 def compile_source(source: Union[str, pathlib.Path], language: str, options: Sequence[str], cache: bool) -> bytes:
     """The module of a source, which is a text or a file."""
     compiler = find_compiler()
-    text = source if isinstance(source, str) else str(source.resolve()) + "\n" + source.read_text()
+    text = source if isinstance(source, str) else str(source.resolve()) + "\n" + read_source(source)
     key = hashlib.sha256(json.dumps([
         language, list(options), text, os.getcwd(), compiler, _state(compiler),
         [os.environ.get(name) for name in ("CC", "CLANG", "NVCC", "ADSM_PTX_LOCKSTEP")]]).encode()).hexdigest()

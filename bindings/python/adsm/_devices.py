@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library
-from ._arrays import Array, address_of
+from ._arrays import Array, address_of, shape_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +104,7 @@ class DeviceArray:
 
     def __init__(self, shape: Any, dtype: npt.DTypeLike = float) -> None:
         self.dtype = np.dtype(dtype)
-        self.shape: tuple[int, ...] = tuple(int(n) for n in shape) if np.iterable(shape) else (int(shape),)
+        self.shape = shape_of(shape)
         if self.dtype.hasobject:
             raise TypeError(f"dtype {self.dtype} contains Python objects, which kernels cannot use")
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize

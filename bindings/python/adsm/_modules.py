@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import _library, _signature
 from ._arguments import Argument, Binder, Units, access_of, access_to_object, dimensions
 from ._arrays import Array, Memory, address_of, require_shared
-from ._compile import LANGUAGES, compile_source, language_of
+from ._compile import LANGUAGES, compile_source, language_of, read_source
 
 Source = Union[str, pathlib.Path]
 
@@ -191,13 +191,14 @@ def module(source: Source, *, language: Optional[str] = None, options: Sequence[
 
     Errors: CompileError with the messages of the compiler.
     """
-    text = source if isinstance(source, str) else source.read_text()
+    text = source if isinstance(source, str) else read_source(source)
     if language is None:
         language = language_of(text, "" if isinstance(source, str) else source.suffix)
     if language not in LANGUAGES:
         raise ValueError(f"language must be one of {', '.join(LANGUAGES)}, not {language!r}")
     if language == "opencl":
-        return Module(text.encode(), _library.MODULE_SOURCE, _signature.of_opencl(text), " ".join(options) or None)
+        return Module(text.encode(errors="surrogateescape"), _library.MODULE_SOURCE, _signature.of_opencl(text),
+                      " ".join(options) or None)
     image = compile_source(source, language, options, cache)
     return Module(image, _library.MODULE_ADSM, _signature.of_module(image))
 

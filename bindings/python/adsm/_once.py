@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import math
 import operator
 import os
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from . import _library
 from ._arguments import Units
-from ._arrays import Array, Memory
+from ._arrays import Array, Memory, shape_of
 
 SET = 2                         # ADSM_ONCE_SET
 INVALID_DEVICE = -2
@@ -78,25 +79,32 @@ class Once:
     def __init__(self, count: int, shape: Any = (), dtype: npt.DTypeLike = float,
                  distribution: Optional[_library.OnceDistribution] = None) -> None:
         self.dtype = np.dtype(dtype)
-        self.shape: tuple[int, ...] = tuple(int(n) for n in shape) if np.iterable(shape) else (int(shape),)
+        self.shape = shape_of(shape)
         if self.dtype.hasobject:
             raise TypeError(f"dtype {self.dtype} contains Python objects, which kernels cannot use")
         size = math.prod(self.shape) * self.dtype.itemsize
         library = _library.get()
+        getattr(distribution, "errors", []).clear()     # of an earlier object
         handle = library.adsmOnceAlloc(count, size, ctypes.byref(distribution) if distribution else None)
         if not handle:
             error = _library.make_error(-ctypes.get_errno())
             raise error from next(iter(getattr(distribution, "errors", [])), None)
         self._free = library.adsmOnceFree
         self._pid = os.getpid()
-        self._handle = handle
+        self._object = handle           # None: freed
         Once.n_live += 1
 
     def __del__(self, getpid: Any = os.getpid) -> None:
         # If a thread or a kernel still waits for a unit, the memory stays.
-        if getattr(self, "_handle", None) and self._pid == getpid():
+        if getattr(self, "_object", None) and self._pid == getpid():
             type(self).n_live -= 1
-            self._free(self._handle)
+            self._free(self._object)
+
+    @property
+    def _handle(self) -> Any:
+        if not self._object:
+            raise _library.Error(errno.EINVAL, "the write-once object was freed")
+        return self._object
 
     def __len__(self) -> int:
         return int(self._handle.contents.count)
@@ -172,9 +180,9 @@ class Once:
     def free(self) -> None:
         """Free the object now. Arrays of its units must not be used afterwards. Error with errno EBUSY: a thread or a
         kernel waits for a unit."""
-        if self._handle:
-            _library.check(self._free(self._handle))
-            self._handle = None
+        if self._object:
+            _library.check(self._free(self._object))
+            self._object = None
             Once.n_live -= 1
 
 
