@@ -152,6 +152,19 @@ ADSM_KERNEL(plain, ADSM_IN(int, in), ADSM_OUT(int, out), ADSM_VAL(int, n))
 }
 """
 
+# Writes to an object and to an array.
+BOTH = r"""
+#include <adsm_kernel.h>
+
+ADSM_KERNEL(both, ADSM_IN(int, in), ADSM_OUT(int, out), ADSM_INOUT(int, array), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X < n)
+			array[ADSM_GLOBAL_X] = out[ADSM_GLOBAL_X] = in[ADSM_GLOBAL_X];
+	}
+}
+"""
+
 OPENCL = r"""
 /* __kernel void no_kernel(int a) */
 __kernel void axpy(__global const float *x, __global float *y, float a, uint n, __local float *room)

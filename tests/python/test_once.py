@@ -141,3 +141,39 @@ def test_calls_by_units():
     with pytest.raises(adsm.Error) as caught:
         plain(adsm.In(src.units(0, 1)), adsm.Out(out.units(0, 1)), 1000, threads=1000)
     assert caught.value.errno == errno.EEXIST
+
+
+def test_calls_by_units_keep_what_they_use():
+    """Arrays and objects live until the call has ended, which may begin much later."""
+    both = adsm.kernel(kernels.BOTH)
+    Memory, DeviceArray, Once = adsm._arrays.Memory, adsm.DeviceArray, adsm.Once
+    gc.collect()
+    before = Memory.n_live, DeviceArray.n_live, Once.n_live
+    src, out, c, d = Once(1, 8, "i4"), Once(2, 8, "i4"), adsm.zeros(8, "i4"), DeviceArray(8, "i4")
+    values = adsm.zeros(8, "i4")
+    for unit, array in enumerate([c, d]):
+        both(adsm.In(src.units()), adsm.Out(out.units(unit, 1)), array, 8, threads=8, uses=[values])
+    address = c.ctypes.data
+    del array, c, d, values
+    gc.collect()
+    assert adsm._library.get().adsmIsShared(address)
+    src[0] = 3
+    del src
+    assert out[0].tolist() == out[1].tolist() == [3] * 8
+    gc.collect()
+    assert (Memory.n_live, DeviceArray.n_live, Once.n_live) == (before[0], before[1], before[2] + 1)
+    del out
+    gc.collect()
+    assert Once.n_live == before[2]
+
+
+def test_objects_that_cannot_be_freed():
+    """An object that the library does not free counts."""
+    once, before = adsm.Once(1, 64, "i4"), adsm.Once.n_live
+    handle, free = once._handle, once._free
+    once._free = lambda _: -errno.EBUSY
+    del once
+    gc.collect()
+    assert adsm.Once.n_live == before
+    assert free(handle) == 0
+    adsm.Once.n_live -= 1

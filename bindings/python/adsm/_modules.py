@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _library, _signature
-from ._arguments import Argument, Binder, Units, access_of, access_to_object, dimensions
+from ._arguments import Access, Argument, Binder, Units, access_of, access_to_object, dimensions
 from ._arrays import Array, Memory, address_of, require_shared
 from ._compile import LANGUAGES, compile_source, language_of, read_source
 
@@ -157,6 +157,16 @@ class Kernel:
         del keep
         if code < 0:
             raise _library.make_error(code)
+        if with_units:
+            self._keep_used(arguments, uses)
+
+    def _keep_used(self, arguments: Sequence[Argument], uses: Sequence[Any]) -> None:
+        """A call by units may begin later. What it uses must live until the units are set that it writes."""
+        values = [(each.value, each.access) if isinstance(each, Access) else (each, 0) for each in arguments]
+        sets = next(value for value, access in values if isinstance(value, Units) and access == _library.OUT)
+        used: list[Any] = [self, *(each.value if isinstance(each, Access) else each for each in uses)]
+        used += [value.once if isinstance(value, Units) else value for value, _ in values]
+        sets.once._keep(sets.first, sets.count, [each for each in used if each is not sets.once])
 
     def assign(self, array: Array, access: str = "inout") -> None:
         """Assign an array to the kernel: all its calls use it, and other kernels only if an argument points to it."""

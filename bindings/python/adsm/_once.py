@@ -75,6 +75,7 @@ class Once:
     """
 
     n_live = 0
+    _left: list[Any] = []           # what calls use that wait for ever
 
     def __init__(self, count: int, shape: Any = (), dtype: npt.DTypeLike = float,
                  distribution: Optional[_library.OnceDistribution] = None) -> None:
@@ -92,13 +93,17 @@ class Once:
         self._free = library.adsmOnceFree
         self._pid = os.getpid()
         self._object = handle           # None: freed
+        # Calls that will set units: the units' range, and what the call uses. It must live until the call has ended.
+        self._calls: dict[int, tuple[range, Any]] = {}
         Once.n_live += 1
 
     def __del__(self, getpid: Any = os.getpid) -> None:
         # If a thread or a kernel still waits for a unit, the memory stays.
         if getattr(self, "_object", None) and self._pid == getpid():
-            type(self).n_live -= 1
-            self._free(self._object)
+            if self._free(self._object) == 0:
+                type(self).n_live -= 1
+            else:
+                self._left.append(self._calls)
 
     @property
     def _handle(self) -> Any:
@@ -118,6 +123,17 @@ class Once:
             raise IndexError(f"unit {unit} does not exist: the write-once object has {len(self)} units")
         return unit % len(self)
 
+    def _keep(self, first: int, count: int, used: Any) -> None:
+        """A call that will set these units uses other objects."""
+        self._forget()
+        self._calls[id(used)] = range(first, first + count), used
+
+    def _forget(self) -> None:
+        """Drop what calls that have ended used."""
+        for key, (units, _) in list(self._calls.items()):
+            if all(self._handle.contents.flags[unit] == SET for unit in units):
+                self._calls.pop(key, None)
+
     def _array(self, address: int, readonly: bool) -> Array:
         size = int(self._handle.contents.size)
         return Memory(address, size, None, keep=self, readonly=readonly).array(self.shape, self.dtype)
@@ -125,8 +141,9 @@ class Once:
     def get(self, unit: int) -> Array:
         """Wait until the unit is set, and return it as a read-only array. once[unit] does the same. Other threads of
         Python run meanwhile."""
-        address = _library.get().adsmOnceWait(self._handle, self._index(unit))
-        return self._array(_library.check_pointer(address), True)
+        address = _library.check_pointer(_library.get().adsmOnceWait(self._handle, self._index(unit)))
+        self._forget()
+        return self._array(address, True)
 
     def __getitem__(self, unit: int) -> Array:
         return self.get(unit)
@@ -155,6 +172,7 @@ class Once:
 
     def empty(self, unit: int) -> None:
         """Make a set unit empty, so that it can be written again. Arrays of the unit must not be used any more."""
+        self._forget()
         _library.check(_library.get().adsmOnceEmpty(self._handle, self._index(unit)))
 
     @contextlib.contextmanager
@@ -183,6 +201,7 @@ class Once:
         if self._object:
             _library.check(self._free(self._object))
             self._object = None
+            self._calls.clear()
             Once.n_live -= 1
 
 
