@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "adsm.h"
 #include "base/image.h"
@@ -41,10 +42,18 @@ const char *human(uint64_t bytes, char text[32])
 /* The bytes of the file @path; NULL with errno. */
 static void *read_file(const char *path, size_t *ret_size)
 {
-	FILE *file = fopen(path, "rb");
+	struct stat status;
 	char *bytes = NULL;
+	FILE *file;
 	long size;
 
+	if (stat(path, &status))
+		return NULL;
+	if (!S_ISREG(status.st_mode)) {
+		errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+		return NULL;
+	}
+	file = fopen(path, "rb");
 	if (!file)
 		return NULL;
 	if (!fseek(file, 0, SEEK_END) && (size = ftell(file)) >= 0) {
@@ -180,6 +189,15 @@ static bool show_module(const char *path)
 	return true;
 }
 
+/* The exit status, if all was written. */
+static int end(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "adsm-info: cannot write to the standard output: %s\n", strerror(errno));
+	return 1;
+}
+
 static bool show_device(int i)
 {
 	adsmDeviceProps props = { .struct_size = sizeof(props) };
@@ -230,7 +248,7 @@ static int run_watch(char **argv)
 		}
 		*value = parse_number(argv[0], argv[1], value != &interval);
 	}
-	return watch((pid_t)pid, interval, (unsigned long)times);
+	return end(watch((pid_t)pid, interval, (unsigned long)times));
 }
 
 int main(int argc, char **argv)
@@ -242,25 +260,25 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--options-markdown")) {
 		adsm_options_print(stdout, ADSM_OPTIONS_MARKDOWN);
-		return 0;
+		return end(0);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--options-all")) {
 		adsm_options_load();
 		adsm_options_print(stdout, ADSM_OPTIONS_ALL);
-		return 0;
+		return end(0);
 	}
 	if (argc > 1 && *argv[1] != '-') {
 		bool shown = true;
 
 		for (int i = 1; i < argc; i++)
 			shown &= show_module(argv[i]);
-		return shown ? 0 : 1;
+		return end(shown ? 0 : 1);
 	}
 	if (argc > 1) {
 		int help = argc == 2 && !strcmp(argv[1], "--help");
 
 		fputs(usage, help ? stdout : stderr);
-		return help ? 0 : 2;
+		return end(help ? 0 : 2);
 	}
 	printf("libadsm %d.%d.%d\n\n", version / 10000, version / 100 % 100, version % 100);
 	n = adsmDeviceCount();
@@ -270,5 +288,5 @@ int main(int argc, char **argv)
 		n_shown += show_device(i);
 	putchar('\n');
 	adsm_options_print(stdout, ADSM_OPTIONS_COMMON);
-	return n_shown > 0 ? 0 : 1;
+	return end(n_shown > 0 ? 0 : 1);
 }

@@ -226,6 +226,14 @@ def shows():
     same(status, 0)
     says(out.decode(), "device 0:", "backend              cpu")
     assert re.search(r"ADSM_PROTOCOL +rolling +lazy ", out.decode()), out
+    info = os.path.join(os.path.dirname(RUN), "adsm-info")
+    for path, word in [(".", "Is a directory"), ("/dev/null", "Invalid argument"), ("none", "No such file")]:
+        same(run(info, path), (1, b"", f"adsm-info: {path}: {word}" + " or directory" * (path == "none") + "\n"))
+    for options in [], ["--options-all"], ["--options-markdown"], ["--help"], [KERNELS]:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([info, *options], stdout=full, stderr=subprocess.PIPE, check=False)
+        same(done.returncode, 1)
+        says(done.stderr.decode(), "cannot write to the standard output: No space left on device")
     out = run(RUN, "--protocol=lazy", "--help", env=dict(os.environ, ADSM_TOUCH="error"))[1].decode()
     assert re.search(r"ADSM_PROTOCOL +rolling +lazy ", out) and re.search(r"ADSM_TOUCH +wait +error ", out), out
 
