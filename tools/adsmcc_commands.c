@@ -163,18 +163,19 @@ static const char *name_of(const char *input)
 
 void write_commands(const char *path, const struct cuda *cuda, const struct list *inputs)
 {
-	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	struct list files = { 0 };
 	struct text old, out = { 0 };
 	char folder[PATH_MAX];
+	int fd;
 
+	for (size_t i = 0; i < inputs->n; i++)
+		list_add(&files, name_of(inputs->items[i]));
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	/* Several adsmcc may add to the file at the same time. */
 	if (fd < 0 || flock(fd, LOCK_EX) || !read_file(path, &old))
 		die("%s: %s", path, strerror(errno));
 	if (!getcwd(folder, sizeof(folder)))
 		die("the working directory: %s", strerror(errno));
-	for (size_t i = 0; i < inputs->n; i++)
-		list_add(&files, name_of(inputs->items[i]));
 	text_add(&out, "[", 1);
 	if (!keep_entries(&out, old.bytes, &files))
 		die("%s: this file exists, and is not a list of compile commands", path);

@@ -97,6 +97,7 @@ def check_entries(sources):
     with open("other.json", encoding="utf-8") as file:
         check("another file was overwritten", file.read() == "{}")
     check("a missing source", run(adsmcc, "--compile-commands", "new.json", "none.c").returncode == 1)
+    check("a file without entries", not os.path.exists("new.json"))
     check("modules were made", not [name for name in os.listdir(".") if name.endswith(".adsm")])
 
 
