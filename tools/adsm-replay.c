@@ -247,11 +247,6 @@ static bool make_plan(struct plan *plan, const struct arguments *arguments, cons
 		},
 	};
 
-	if (!recorded.protocol) {
-		complain("%s: the recorded run used the protocol %s, which is unknown", recording->path,
-			 header->protocol);
-		return false;
-	}
 	return push(plan, &recorded) && expand(plan, arguments, recorded, 0);
 }
 

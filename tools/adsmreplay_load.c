@@ -59,6 +59,8 @@ static const char *broken_header(const struct recording *recording)
 	    header->block_size & (header->block_size - 1) ||
 	    header->program[sizeof(header->program) - 1] || header->protocol[sizeof(header->protocol) - 1])
 		return "its header is damaged";
+	if (!adsm_protocol_find(header->protocol))
+		return "its header is damaged, or the recorded run used a protocol that is unknown";
 	return NULL;
 }
 

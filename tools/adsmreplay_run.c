@@ -118,7 +118,7 @@ static bool make(struct run *run, const struct adsm_recording_event *event)
 		block_size = (size_t)1 << object->block_shift;
 	}
 	if (!protocol) {
-		complain("protocol %s is unknown", run->recording->header->protocols[object->protocol]);
+		complain("protocol %u of the recording is unknown", object->protocol);
 		return false;
 	}
 	replica->sim = adsm_sim_make(&shape, protocol, block_size, &run->homes[object->device]);

@@ -237,6 +237,17 @@ def check_large(folder):
          [("rolling", str(4096 << i), str(4096 << i)) for i in range(9)], "a large object")
 
 
+def check_protocols(folder):
+    """A name that no protocol has is damage, and is not printed."""
+    for at, event in (72, END), (88 + 2 * 16, (1, 0, 0, 1, 100000, 16 | 2 << 16)):
+        path = made_recording(folder, event, END)
+        with open(path, "r+b") as file:
+            file.seek(at)
+            file.write(b"\xff\033[31m\0")
+        _, errors = replay(path, status=1)
+        same("unknown" in errors and "\033" not in errors, True, errors)
+
+
 def check_sizes(folder):
     """Sizes of blocks that no library records are damage; a copy without limits is read at once."""
     for block_size, shift in (0, 16), (1, 16), (2048, 16), (65537, 16), (1 << 31, 16), (1 << 63, 16), (65536, 0), \
@@ -292,6 +303,7 @@ with tempfile.TemporaryDirectory() as scratch:
         check_damaged(scratch, recording)
         os.unlink(recording)
         check_large(scratch)
+        check_protocols(scratch)
         check_sizes(scratch)
         check_killed(scratch)
 sys.exit(failures > 0)
