@@ -33,7 +33,7 @@
 #include "base/module.h"
 #include "base/os.h"
 
-#define ADSM_BACKEND_VERSION 14
+#define ADSM_BACKEND_VERSION 15
 
 /* docs/architecture.md lists what else the core assumes of devices. */
 #define ADSM_MAX_DEVICES 8
@@ -85,7 +85,6 @@ struct adsm_device {
 	char name[64];
 	char made_of[256];		/* a sentence about the device's parts; "": the device has no parts */
 	_Atomic(const char *) lost;	/* how the device was lost: a sentence that stays valid; NULL: it is not lost */
-	_Atomic(const char *) failed;	/* the same for the last launch that failed; NULL: no reason is known */
 };
 
 struct adsm_memory {			/* device memory */
@@ -436,6 +435,11 @@ struct adsm_backend {
 	 * launches.
 	 */
 	int (*event_times)(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span);
+	/*
+	 * Return why a completed launch has failed: a sentence that stays valid as long as event_times() knows the
+	 * launch. NULL: no reason is known, or the launch has not failed.
+	 */
+	const char *(*event_failure)(struct adsm_device *device, struct adsm_device_event event);
 
 	/* Return 0, or -ENODEV if the device is lost. */
 	int (*status)(struct adsm_device *device);

@@ -158,6 +158,11 @@ const struct adsm_once_ops adsm_no_once = {
 	.has_thread = once_has_thread,
 };
 
+const char *adsm_no_event_failure(struct adsm_device *device, struct adsm_device_event event)
+{
+	return NULL;
+}
+
 const struct adsm_driver_ops adsm_no_driver = {
 	.end = adsm_no_end,
 	.native = native,

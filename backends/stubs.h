@@ -13,6 +13,9 @@ extern const struct adsm_cost_ops adsm_no_costs;
 /* For a backend whose kernels do not use write-once objects. */
 extern const struct adsm_once_ops adsm_no_once;
 
+/* For a backend that knows no reasons of failed launches. */
+const char *adsm_no_event_failure(struct adsm_device *device, struct adsm_device_event event);
+
 /* For a backend that supports a part of struct adsm_driver_ops. */
 void adsm_no_end(struct adsm_device *device, const char *why, bool wait);
 int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,

@@ -378,5 +378,6 @@ const struct adsm_backend adsm_backend_cuda = {
 	.event_query = adsm_driven_event_query,
 	.event_wait = adsm_cuda_event_wait,
 	.event_times = adsm_driven_event_times,
+	.event_failure = adsm_no_event_failure,
 	.status = adsm_driven_status,
 };

@@ -393,5 +393,6 @@ const struct adsm_backend adsm_backend_opencl = {
 	.event_query = adsm_driven_event_query,
 	.event_wait = adsm_cl_event_wait,
 	.event_times = adsm_driven_event_times,
+	.event_failure = adsm_no_event_failure,
 	.status = adsm_driven_status,
 };

@@ -43,17 +43,12 @@ static int status_of(struct adsm_process_device *device, uint64_t seq)
 	struct adsm_process_shared *shared = device->shared;
 	const uint64_t i = (seq - 1) % ADSM_PROCESS_SLOTS;
 	const int status = shared->slots[i].status;
-	uint64_t logged = atomic_load(&device->logged);
 
 	/* Check after reading, as above. */
 	if (!status || atomic_load(&shared->slots[i].launch) != seq)
 		return 0;
-	while (logged < seq && !atomic_compare_exchange_weak(&device->logged, &logged, seq))
-		;
-	if (logged < seq) {
-		atomic_store(&device->base.failed, shared->failures[i]);
+	if (atomic_exchange(&device->logged[i], seq) != seq)
 		adsm_error("%s: %s", device->title, shared->failures[i]);
-	}
 	return status;
 }
 
@@ -121,6 +116,22 @@ int adsm_process_event_times(struct adsm_device *base, struct adsm_device_event 
 		return -EINVAL;
 	*ret_span = span;
 	return 0;
+}
+
+const char *adsm_process_event_failure(struct adsm_device *base, struct adsm_device_event event)
+{
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
+	struct adsm_process_shared *shared = device->shared;
+	const uint64_t i = (event.seq - 1) % ADSM_PROCESS_SLOTS;
+	uint64_t seq;
+	struct adsm_process_queue *queue = find_queue(device, event, &seq);
+	bool failed;
+
+	if (!queue || !seq || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < seq)
+		return NULL;
+	failed = shared->slots[i].status;
+	/* Check after reading, as above. */
+	return failed && atomic_load(&shared->slots[i].launch) == event.seq ? shared->failures[i] : NULL;
 }
 
 /* The bytes of an argument in a slot. Memory of the block is only its size: the kernel allocates it. */

@@ -35,4 +35,5 @@ void adsm_process_close(struct adsm_device *device);
 	.event_query = adsm_process_event_query, \
 	.event_wait = adsm_process_event_wait, \
 	.event_times = adsm_process_event_times, \
+	.event_failure = adsm_process_event_failure, \
 	.status = adsm_process_status

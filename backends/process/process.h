@@ -95,7 +95,7 @@ struct adsm_process_device {
 	int pid;
 	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL if the system has no pidfds */
 	uint64_t oom_kills;		/* in this control group, when the process was started */
-	_Atomic uint64_t logged;	/* the last launch whose failure was logged */
+	_Atomic uint64_t logged[ADSM_PROCESS_SLOTS];	/* of each slot, the last launch whose failure was logged */
 	_Atomic bool logged_open;	/* logged: the device does not check accesses any more (live.h) */
 	_Atomic bool closing;
 	void (*when_lost)(void);	/* called after the device was lost */

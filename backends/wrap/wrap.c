@@ -380,7 +380,6 @@ static int wrap_event_query(struct adsm_device *base, struct adsm_device_event e
 		ret = 1;
 	} else if (!ret || adsm_wrap_is_lost()) {
 		ret = inner->event_query(device->inner, event, ret_status);
-		atomic_store(&base->failed, atomic_load(&device->inner->failed));
 		if (ret == 1)
 			note_complete(device, event);
 	}
@@ -399,7 +398,6 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 		ret = 0;
 	} else if (!ret || adsm_wrap_is_lost()) {
 		ret = inner->event_wait(device->inner, event, ret_status);
-		atomic_store(&base->failed, atomic_load(&device->inner->failed));
 		if (!ret && not_reported(device, event))
 			*ret_status = -ENODEV;
 		else if (!ret)
@@ -413,6 +411,8 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 FORWARD(int, event_times, event_times,
 	(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span),
 	inner_of(device), event, ret_span)
+FORWARD(const char *, event_failure, event_failure, (struct adsm_device *device, struct adsm_device_event event),
+	inner_of(device), event)
 FORWARD(int, of_launch, costs->of_launch,
 	(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values, uint64_t *ret_start_ns),
 	inner_of(device), event, ret_values, ret_start_ns)
@@ -508,6 +508,7 @@ static struct adsm_backend wrap = {
 	.event_query = wrap_event_query,
 	.event_wait = wrap_event_wait,
 	.event_times = wrap_event_times,
+	.event_failure = wrap_event_failure,
 	.status = wrap_status,
 };
 

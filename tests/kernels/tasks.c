@@ -462,6 +462,14 @@ ADSM_TASK(stuck, ADSM_VAL(int, holder), ADSM_VAL(int, fails))
 	ADSM_UNLOCK(21);
 }
 
+/* The same error after a while. */
+ADSM_TASK(unlocks_late, ADSM_VAL(int, n))
+{
+	for (volatile int i = 0; i < n; i++)
+		;
+	ADSM_UNLOCK(5);
+}
+
 /* One fails while the holder of the lock computes, which from then on only releases locks and computes. */
 ADSM_TASK(only_unlocks, ADSM_VAL(int, n))
 {

@@ -15,10 +15,13 @@
  * "nodes": the device is two nodes with 64 workers each; they know locks and memory of others by messages only.
  */
 #include <adsm.h>
+#include <adsm_queue.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define CHECK_MORE adsmLastError()
 #include "../check.h"
@@ -197,6 +200,32 @@ static void fails_twice(void)
 	}
 }
 
+/* Two calls fail before the thread waits. Each error has its own call's sentence, and both sentences are logged. */
+static void two_fail(void)
+{
+	const int saved = dup(STDERR_FILENO), file = memfd_create("log", MFD_CLOEXEC);
+	const adsmDim one = { 1, 1, 1 };
+	char log[4096] = "";
+	adsmEvent first, second;
+	int error;
+
+	CHECK(saved >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
+	CHECK_OK(adsmCall(kernel("unlocks_late"), one, one, VAL(30000000)));
+	CHECK_OK(adsmCallEvent(&first));
+	CHECK_OK(adsmCall(kernel("circle"), adsmDim3(2, 1, 1), one, VAL(0)));
+	CHECK_OK(adsmCallEvent(&second));
+	error = adsmSync();
+	CHECK(dup2(saved, STDERR_FILENO) >= 0 && pread(file, log, sizeof(log) - 1, 0) > 0);
+	fputs(log, stderr);
+	check_failed_with(error, -EPERM, "'unlocks_late'", "lock 5, which no worker holds", NULL);
+	check_failed_with(adsmEventWait(second), -EDEADLK, "'circle'", "worker 0 waits for lock 1", NULL);
+	check_failed_with(adsmEventWait(first), -EPERM, "'unlocks_late'", "lock 5, which no worker holds", NULL);
+	CHECK(strstr(log, "'unlocks_late'") && strstr(log, "'circle'"));
+	close(saved);
+	close(file);
+	CHECK_OK(adsmSync());
+}
+
 static void errors(void)
 {
 	const char *option = on_nodes ? "ADSM_CLUSTER_NODES" :
@@ -261,6 +290,7 @@ static void errors(void)
 		CHECK_OK(adsmCall(kernel("locks_twice"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), VAL(0)));
 	check_failed_with(adsmSync(), -EDEADLK, "lock 9", NULL);
 	CHECK_OK(adsmSync());
+	two_fail();
 	check_alive();
 }
 

@@ -37,7 +37,7 @@ int adsm_coalesced_end(struct adsm_home *of)
 	return 0;
 }
 
-void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device, int error_)
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device, int error_, uint64_t seq)
 {
 }
 
@@ -110,13 +110,19 @@ static int event_times(struct adsm_device *device, struct adsm_device_event even
 	return -ENOTSUP;
 }
 
+static const char *event_failure(struct adsm_device *device, struct adsm_device_event event)
+{
+	return NULL;
+}
+
 static int status(struct adsm_device *device)
 {
 	return 0;
 }
 
 static const struct adsm_backend backend = {
-	.event_query = event_query, .event_wait = event_wait, .event_times = event_times, .status = status,
+	.event_query = event_query, .event_wait = event_wait, .event_times = event_times,
+	.event_failure = event_failure, .status = status,
 };
 
 static void make_home(bool has_service)
@@ -135,6 +141,7 @@ static void make_home(bool has_service)
 	memset(adsm_pendings, 0, sizeof(adsm_pendings));
 	step_constant(pending->calls + 3, sizeof(pending->calls) - 3 * sizeof(pending->calls[0]));
 	step_constant(pending->outcomes + 3, sizeof(pending->outcomes) - 3 * sizeof(pending->outcomes[0]));
+	step_constant(pending->failures, sizeof(pending->failures));
 	step_constant(adsm_pendings + 1, sizeof(adsm_pendings) - sizeof(adsm_pendings[0]));
 	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
 }

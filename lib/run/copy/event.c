@@ -65,12 +65,9 @@ static int find_home(adsmEvent event, struct adsm_home **ret_home)
 	return exists ? 0 : adsm_fail(-EINVAL, "the event belongs to no call of device %d", (*ret_home)->index);
 }
 
-static int call_error(const struct adsm_home *home, int status)
+static int call_error(struct adsm_home *home, uint64_t seq, int status)
 {
-	const char *said = atomic_load(&home->device->failed);
-
-	return status ? adsm_fail(status, "a call on device %d failed: %s", home->index, status == -ENODEV || !said ?
-				  adsm_home_reason(home, status) : said) : 0;
+	return status ? adsm_failure_tell(home, seq, status) : 0;
 }
 
 static int copy_error(int status)
@@ -99,7 +96,7 @@ int adsm_event_query(adsmEvent event)
 		return error;
 	if (is_call(event)) {
 		if (adsm_call_ended(home, event.seq))
-			return call_error(home, status_of(home, event.seq));
+			return call_error(home, event.seq, status_of(home, event.seq));
 		return adsm_fail(-EBUSY, "the call on device %d has not ended", home->index);
 	}
 	error = home->device->backend->event_query(home->device, e, &status);
@@ -128,7 +125,7 @@ int adsm_event_wait(adsmEvent event)
 		return error;
 	status = status_of(home, event.seq);
 	failed = adsm_sync_call(home, event.seq);
-	return status ? call_error(home, status) : failed;
+	return status ? call_error(home, event.seq, status) : failed;
 }
 
 int adsm_event_await(adsmQueue *queue, adsmEvent event)
@@ -159,7 +156,7 @@ int adsm_event_times(adsmEvent event, uint64_t *ret_start_ns, uint64_t *ret_end_
 		return adsm_fail(-EINVAL, "the times of the call are not known any more: the library keeps those of "
 				 "the last %d calls of a device", ADSM_OUTCOMES);
 	if (outcome.status)
-		return call_error(home, outcome.status);
+		return call_error(home, event.seq, outcome.status);
 	if (!outcome.span.start_ns)
 		return adsm_fail(-ENOTSUP, "device %d of the backend '%s' does not report when a kernel ran",
 				 home->index, home->device->backend->name);

@@ -9,6 +9,7 @@
 #include "core/life.h"
 
 #define ERRNO_BITS 12			/* bits of an errno in failed; the other bits have the thread's number */
+#define ERRNO_MASK ((UINT64_C(1) << ERRNO_BITS) - 1)
 /*
  * Destructors of the program's may still make calls and syncs. So the entry is given back only in the third round of
  * the thread's destructors. There may be only four rounds, and if the first call is made by a destructor, ours begin
@@ -98,18 +99,31 @@ struct adsm_caller *adsm_caller_get(uint64_t thread)
 	return caller;
 }
 
-void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status)
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status, uint64_t seq)
 {
 	uint64_t none = thread << ERRNO_BITS;
 
 	/* Not if the thread has an older error, and not if it has ended. */
-	atomic_compare_exchange_strong(&caller->failed[index], &none, none | (uint64_t)-status);
+	if (atomic_compare_exchange_strong(&caller->failed[index], &none, none | (uint64_t)-status))
+		caller->failed_seq[index] = seq;
 }
 
-int adsm_caller_collect(int index)
+bool adsm_caller_has_failed(int index)
 {
 	struct adsm_caller *own = adsm_calls.caller;
-	uint64_t mask = ((uint64_t)1 << ERRNO_BITS) - 1;
 
-	return own ? -(int)(atomic_fetch_and(&own->failed[index], ~mask) & mask) : 0;
+	return own && atomic_load(&own->failed[index]) & ERRNO_MASK;
+}
+
+int adsm_caller_collect(int index, uint64_t *ret_seq)
+{
+	struct adsm_caller *own = adsm_calls.caller;
+	int error;
+
+	if (!own)
+		return 0;
+	error = -(int)(atomic_fetch_and(&own->failed[index], ~ERRNO_MASK) & ERRNO_MASK);
+	if (error)
+		*ret_seq = own->failed_seq[index];
+	return error;
 }

@@ -28,6 +28,7 @@ struct adsm_caller {
 	struct adsm_caller *next_free;
 	unsigned round;
 	_Atomic uint64_t failed[ADSM_MAX_DEVICES];	/* thread and errno: caller.c */
+	uint64_t failed_seq[ADSM_MAX_DEVICES];	/* the call with that errno; guarded by the home's lock */
 	uint64_t newest_device, newest_seq;	/* the thread's last call; seq 0: it has made none */
 	uint8_t lanes[ADSM_MAX_DEVICES];	/* of its calls since its last sync, by bits */
 	struct adsmQueue *queue;	/* of the thread's calls (queue.h); NULL: the one that threads share */
@@ -43,9 +44,12 @@ void adsm_calls_renew(void);
  */
 struct adsm_caller *adsm_caller_get(uint64_t thread);
 /*
- * A call of that thread has ended with @status on device @index. Any thread may call this with any lock, also the fault
- * handler.
+ * Call @seq of that thread has ended with @status on device @index. The caller holds the home's lock, and may be any
+ * thread, also in the fault handler.
  */
-void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status);
-/* Return the calling thread's first error on device @index and clear it; 0 if there is none. */
-int adsm_caller_collect(int index);
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status, uint64_t seq);
+/* Does the calling thread have an error on device @index? */
+bool adsm_caller_has_failed(int index);
+/* Return the calling thread's first error on device @index and clear it; 0 if there is none. @ret_seq: its call. The
+ * home's lock is held. */
+int adsm_caller_collect(int index, uint64_t *ret_seq);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/log.h"
+
 struct adsm_pending adsm_pendings[ADSM_MAX_DEVICES];
 
 static int query(struct adsm_home *home, uint64_t seq, int *ret_status)
@@ -19,6 +21,33 @@ bool adsm_outcome_get(struct adsm_home *home, uint64_t seq, struct adsm_outcome 
 	*ret_outcome = adsm_pending_of(home)->outcomes[seq % ADSM_OUTCOMES];
 	adsm_home_unlock(home, &old);
 	return ret_outcome->seq == seq;
+}
+
+void adsm_failure_add(struct adsm_home *home, uint64_t seq, const char *text)
+{
+	struct adsm_pending *pending = adsm_pending_of(home);
+	struct adsm_failure *failure = &pending->failures[pending->n_failures++ % ADSM_FAILURES];
+	const size_t length = strnlen(text, sizeof(failure->text) - 1);
+
+	failure->seq = seq;
+	memcpy(failure->text, text, length);
+	failure->text[length] = 0;
+}
+
+int adsm_failure_tell(struct adsm_home *home, uint64_t seq, int status)
+{
+	const struct adsm_pending *pending = adsm_pending_of(home);
+	struct adsm_failure failure = { 0 };
+	struct adsm_sigset old;
+
+	adsm_home_lock(home, &old);
+	for (unsigned i = 0; i < ADSM_FAILURES; i++)
+		if (pending->failures[i].seq == seq)
+			failure = pending->failures[i];
+	adsm_home_unlock(home, &old);
+	/* The device's own sentence is the best one. */
+	return adsm_fail(status, "a call on device %d failed: %s", home->index,
+			 failure.seq ? failure.text : adsm_home_reason(home, status));
 }
 
 void adsm_pending_init(struct adsm_home *home)

@@ -6,6 +6,7 @@
 
 #define ADSM_PENDING_MAX ADSM_ENDED_AHEAD	/* calls of one device that may be outstanding */
 #define ADSM_OUTCOMES 1024		/* calls of one device whose end the library remembers */
+#define ADSM_FAILURES 64		/* failed calls of one device whose sentences the library remembers */
 #define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
 struct adsm_caller;
@@ -30,6 +31,11 @@ struct adsm_outcome {			/* how a call ended */
 	struct adsm_span span;		/* when it ran; start_ns 0: not known */
 };
 
+struct adsm_failure {			/* why a call failed, as the device says it */
+	uint64_t seq;
+	char text[512];
+};
+
 /* See coalesced.h. */
 struct adsm_coalesced {
 	_Atomic uint32_t n_inside;	/* futex: number of threads that are giving a command to the driver */
@@ -43,6 +49,8 @@ struct adsm_coalesced {
 struct adsm_pending {
 	struct adsm_call calls[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
 	struct adsm_outcome outcomes[ADSM_OUTCOMES];	/* seq % ADSM_OUTCOMES */
+	struct adsm_failure failures[ADSM_FAILURES];	/* the next one's place is n_failures % ADSM_FAILURES */
+	uint64_t n_failures;
 	uint64_t lane_seq[ADSM_LANES_MAX];	/* the last call of each lane */
 	unsigned lanes;			/* the lanes that have had a call, by bits */
 	struct adsm_coalesced coalesced;
@@ -73,5 +81,9 @@ static inline struct adsm_call *adsm_pending_call(const struct adsm_home *home, 
 
 /* Get how a call ended. False: it has not ended, or too many calls have ended since. Takes the lock. */
 bool adsm_outcome_get(struct adsm_home *home, uint64_t seq, struct adsm_outcome *ret_outcome);
+/* Note why call @seq has failed. Lock held. */
+void adsm_failure_add(struct adsm_home *home, uint64_t seq, const char *text);
+/* Set the calling thread's error text: call @seq has failed with @status, and why. Takes the lock. Returns @status. */
+int adsm_failure_tell(struct adsm_home *home, uint64_t seq, int status);
 /* A home is being opened: it has no calls. */
 void adsm_pending_init(struct adsm_home *home);

@@ -12,6 +12,7 @@
 #include "core/view.h"
 #include "run/wait/caller.h"
 #include "run/wait/left.h"
+#include "run/wait/pending.h"
 #include "run/wait/wait.h"
 
 /*
@@ -104,7 +105,8 @@ static int sync_home(struct adsm_home *home)
 	const bool synced = home->n_synced || adsm_observes(ADSM_OBSERVE_PAGES);
 	bool one = adsm_calls.once[home->index] && !synced && !home->has_service;
 	struct adsm_sigset old;
-	int error = 0, told = 0, failed;
+	uint64_t failed_seq = 0;
+	int error = 0, failed;
 
 	if (!seq && !synced)
 		return 0;
@@ -115,14 +117,11 @@ static int sync_home(struct adsm_home *home)
 		error = one ? wait_for_one(home, &status) : wait_for_all(home, seq);
 		if (error)
 			return error;
-		if (one && !status) {
-			/* Another thread may have noted the call's end, and after many later calls
-			 * the device no longer knows its error. Then this thread's entry has it. */
-			told = adsm_caller_collect(home->index);
-			if (!told) {
-				adsm_calls.last_seq[home->index] = 0;
-				return 0;
-			}
+		/* Another thread may have noted the call's end, and after many later calls
+		 * the device no longer knows its error. Then this thread's entry has it. */
+		if (one && !status && !adsm_caller_has_failed(home->index)) {
+			adsm_calls.last_seq[home->index] = 0;
+			return 0;
 		}
 		error = wait_for_all(home, seq);	/* their end is noted, or will be soon */
 		if (error)
@@ -130,18 +129,14 @@ static int sync_home(struct adsm_home *home)
 	}
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = told ? told : adsm_caller_collect(home->index);
+	error = adsm_caller_collect(home->index, &failed_seq);
 	failed = acquire(home, 0);
 	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);
 	adsm_calls.last_seq[home->index] = 0;
 	if (error) {
-		/* The device's own message is the best one. */
-		const char *said = atomic_load(&home->device->failed);
-
 		if (!home->device->backend->status(home->device))
-			adsm_fail(error, "a call on device %d failed: %s", home->index,
-				  said ? said : adsm_error_string(error));
+			adsm_failure_tell(home, failed_seq, error);
 		return error;
 	}
 	return fetch_error(home, failed);
