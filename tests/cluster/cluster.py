@@ -23,7 +23,7 @@ count = 0
 started = []		# and not finished
 
 
-def start(*modes, before=(), stderr=subprocess.PIPE, **variables):
+def start(*modes, before=(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **variables):
     """An application with a mark of its own, by which its processes are found, and a folder for temporary files."""
     global count
     count += 1
@@ -32,7 +32,7 @@ def start(*modes, before=(), stderr=subprocess.PIPE, **variables):
     environment = dict(os.environ, ADSM_BACKEND="cluster", TEST_MARK=mark, TMPDIR=folder,
                        TEST_KERNELS=os.path.join(BUILD, "tests/kernels"))
     environment.update({name: str(value) for name, value in variables.items()})
-    process = subprocess.Popen([*before, APP, *modes], env=environment, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([*before, APP, *modes], env=environment, stdin=stdin,
                                stdout=subprocess.PIPE, stderr=stderr, text=True)
     process.mark, process.folder = mark, folder
     started.append(process)

@@ -9,6 +9,7 @@
  *	crash-flag	the same while others wait for a flag
  *	endless		a worker of a task that has failed computes on: the device is lost
  *	stuck		one computes with a lock that the others want, until killed.py kills a node
+ *	many		as many tasks as many.py says
  *	pages		what only workers with copies of pages can get wrong
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
@@ -425,6 +426,19 @@ static void pages(void)
 	}
 }
 
+/* As many tasks as each line of the input says. */
+static void many(void)
+{
+	int n;
+
+	while (scanf("%d", &n) == 1) {
+		while (n--)
+			CHECK_OK(RUN("laps", 2, VAL(0)));
+		printf("ready\n");
+		fflush(stdout);
+	}
+}
+
 static void refused(void)
 {
 	const int error = adsmCall(kernel("count"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), adsmPtr(total), VAL(1));
@@ -467,6 +481,8 @@ int main(int argc, char **argv)
 		stuck();
 	else if (!strcmp(what, "pages"))
 		pages();
+	else if (!strcmp(what, "many"))
+		many();
 	else if (!strcmp(what, "refused"))
 		refused();
 	else

@@ -179,3 +179,12 @@ void adsm_crash_thread(void)
 	if (stack.ss_sp != MAP_FAILED)
 		sigaltstack(&stack, NULL);
 }
+
+void adsm_crash_thread_end(void)
+{
+	const stack_t none = { .ss_flags = SS_DISABLE };
+	stack_t stack;
+
+	if (!sigaltstack(&none, &stack) && !(stack.ss_flags & SS_DISABLE))
+		munmap(stack.ss_sp, stack.ss_size);
+}

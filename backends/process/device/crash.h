@@ -44,3 +44,5 @@ void adsm_crash_now(int signal, uint64_t address, const char *why) __attribute__
 void adsm_crash_say(const char *text) __attribute__((noreturn));
 /* Give the calling thread a stack for the signal handler, because its own stack may have overflowed. */
 void adsm_crash_thread(void);
+/* The calling thread ends: free that stack. */
+void adsm_crash_thread_end(void);

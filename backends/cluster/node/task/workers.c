@@ -313,6 +313,7 @@ static void *run_all(void *arg)
 	/* If there were not enough threads, no worker has run and the task has not been failed yet. */
 	if (workers.status)
 		adsm_hcrc_node_fail(0, workers.status);
+	adsm_crash_thread_end();
 	atomic_store(&workers.done, true);
 	workers.wake();
 	return NULL;
