@@ -219,6 +219,21 @@ ADSM_TASK(atomics, ADSM_INOUT(int, total), ADSM_VAL(int, n_rounds), ADSM_INOUT(i
 	}
 }
 
+/* The first writes numbers, and the second reads the one before them. */
+ADSM_TASK(apart, ADSM_INOUT(int, a), ADSM_VAL(int, first), ADSM_VAL(int, n))
+{
+	volatile int seen;
+
+	for (int i = 0; i < n; i++) {
+		if (!ADSM_WORKER)
+			ADSM_WRITE(&a[first + i], i);
+		ADSM_ALL_BARRIER;
+		if (ADSM_WORKER)
+			seen = ADSM_READ(a);
+		ADSM_ALL_BARRIER;
+	}
+}
+
 /* Worker 1 has read what worker 0 then changes, and frees; it gets that memory, and writes what it has read. */
 ADSM_TASK(again, ADSM_INOUT(unsigned long, where), ADSM_INOUT(int, total))
 {

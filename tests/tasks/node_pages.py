@@ -11,19 +11,22 @@ BUILD, PAGE, NODE_PAGE = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 N, ITERATIONS, NODES, EACH = 512, 50, 2, 2      # the size medium, and workers of a node
 
 
-def run(page, node_page):
-    """What it has counted, or its output if it has failed."""
+JACOBI = "parboil/tasks/adsm-tasks", "--size", "medium", "--workers", str(NODES * EACH), "jacobi"
+APART = "tests/tasks/tasks", os.path.join(BUILD, "tests/kernels/tasks.adsm"), "apart", "nodes"
+
+
+def run(page, node_page, words=JACOBI):
+    """The report of its kernel, or its output if it has failed."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
         env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODE="scratchpad", ADSM_CLUSTER_NODES=str(NODES),
                    ADSM_CLUSTER_TIMEOUT="200", ADSM_TASK_PAGE=str(page), ADSM_TASK_NODE_PAGE=str(node_page),
-                   ADSM_STATS="json:" + report)
-        done = subprocess.run([os.path.join(BUILD, "parboil/tasks/adsm-tasks"), "--size", "medium", "--workers",
-                               str(NODES * EACH), "jacobi"], env=env, capture_output=True, text=True)
+                   ADSM_STATS="json:" + report, ADSM_ADVISE="1")
+        done = subprocess.run([os.path.join(BUILD, words[0]), *words[1:]], env=env, capture_output=True, text=True)
         if done.returncode:
             return done.stdout + done.stderr
         with open(report) as file:
-            return json.load(file)["kernels"][0]["counters"]
+            return json.load(file)["kernels"][0]
 
 
 def expect(counters, name, want, most=None):
@@ -32,10 +35,20 @@ def expect(counters, name, want, most=None):
         sys.exit(f"pages of {PAGE}, {NODE_PAGE} between nodes: {name} is {counters[name]}, not {want} to {most}")
 
 
+def apart():
+    """A worker on node 1 reads one part of a page, and gives it up because a worker on node 0 writes another part."""
+    kernel = run(2048, 16384, APART)
+    if isinstance(kernel, str):
+        sys.exit(kernel)
+    if "was given up by worker 1 because of workers on node 0; " not in (kernel["advice"] or ""):
+        sys.exit(f"parts of a page: {kernel['advice']}, {kernel['counters']}")
+
+
 def main():
-    counters, part, page = run(PAGE, NODE_PAGE), 8 * N // PAGE, 8 * N // NODE_PAGE
-    if isinstance(counters, str):
-        sys.exit(counters)
+    kernel, part, page = run(PAGE, NODE_PAGE), 8 * N // PAGE, 8 * N // NODE_PAGE
+    if isinstance(kernel, str):
+        sys.exit(kernel)
+    counters = kernel["counters"]
     # As on one machine (programs.py): nothing is in the cache when it is used again.
     expect(counters, "read_misses", ITERATIONS * part * (3 * N - 2 + 2 * (NODES * EACH - 1)))
     expect(counters, "write_misses", ITERATIONS * part * (2 * N - 2) + NODES * EACH)
@@ -48,6 +61,8 @@ def main():
     told = run(4096, 2048)
     if "ADSM_TASK_NODE_PAGE (2048 bytes) is smaller than ADSM_TASK_PAGE (4096 bytes)" not in told:
         sys.exit(f"a page between nodes that is too small: {told}")
+
+    apart()
 
 
 main()

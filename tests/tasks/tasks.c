@@ -9,6 +9,7 @@
  *	crash-flag	the same while others wait for a flag
  *	endless		a worker of a task that has failed computes on: the device is lost
  *	stuck		one computes with a lock that the others want, until killed.py kills a node
+ *	apart		two workers use two parts of a page, for node_pages.py
  *	many		as many tasks as many.py says
  *	pages		what only workers with copies of pages can get wrong
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
@@ -481,6 +482,8 @@ int main(int argc, char **argv)
 		stuck();
 	else if (!strcmp(what, "pages"))
 		pages();
+	else if (!strcmp(what, "apart"))
+		CHECK_OK(RUN("apart", 2, adsmPtr(numbers), VAL(512), VAL(32)));
 	else if (!strcmp(what, "many"))
 		many();
 	else if (!strcmp(what, "refused"))

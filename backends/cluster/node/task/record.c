@@ -12,8 +12,10 @@
 
 static struct {
 	struct adsm_task_record *record;
-	uint64_t *writers;		/* for each page a bit for each node that wrote it; NULL: nothing is counted */
+	/* For each part of a page a bit for each node that wrote it. NULL: nothing is counted. */
+	uint64_t *writers;
 	size_t size;
+	uint32_t n_parts;
 	struct adsm_hcrc_in_vain in_vain;
 } all_records;
 
@@ -56,15 +58,16 @@ struct adsm_node_record adsm_node_record_unpack(const struct adsm_letter *letter
 
 /* ---- all parts together */
 
-int adsm_node_record_begin(struct adsm_task_record *ret_record, uint32_t n_pages)
+int adsm_node_record_begin(struct adsm_task_record *ret_record, uint32_t n_pages, uint32_t n_parts)
 {
-	const size_t size = ((size_t)n_pages + 63) / 64 * 64 * sizeof(*all_records.writers);
+	const size_t size = ((size_t)n_pages * n_parts + 63) / 64 * 64 * sizeof(*all_records.writers);
 
 	all_records.writers = adsm_os_table(size);
 	if (!all_records.writers)
 		return -ENOMEM;
 	all_records.record = ret_record;
 	all_records.size = size;
+	all_records.n_parts = n_parts;
 	all_records.in_vain = (struct adsm_hcrc_in_vain){ 0, 0, 0 };
 	return 0;
 }
@@ -98,14 +101,23 @@ void adsm_node_record_add(int rank, uint32_t first, uint64_t clock_offset_ns, co
 struct adsm_sharing_worst adsm_node_record_worst(uint32_t *ret_page)
 {
 	const struct adsm_hcrc_in_vain *in_vain = &all_records.in_vain;
-	const uint64_t nodes = all_records.writers[in_vain->page], more = nodes & (nodes - 1);
+	const uint64_t *parts = all_records.writers + in_vain->page / all_records.n_parts * all_records.n_parts;
 	struct adsm_sharing_worst worst = { .n = in_vain->n, .worker = in_vain->worker };
+	uint64_t nodes = 0, more;
 
 	*ret_page = in_vain->page;
-	/* The order of the stores is unknown: all nodes that wrote the page are named. */
-	if (worst.n)
+	if (!worst.n)
+		return worst;
+	/* The order of the stores is unknown, and a notice is about all parts of a page. So all nodes that wrote any of
+	 * them are named. */
+	for (uint32_t i = 0; i < all_records.n_parts; i++)
+		nodes |= parts[i];
+	more = nodes & (nodes - 1);
+	if (nodes)
 		adsm_format(worst.because, sizeof(worst.because), "workers on node%s %d", more ? "s" : "",
 			    __builtin_ctzll(nodes));
+	else
+		adsm_format(worst.because, sizeof(worst.because), "other workers");
 	if (more)
 		adsm_append(worst.because, sizeof(worst.because), "%s %d%s", more & (more - 1) ? "," : " and",
 			    __builtin_ctzll(more), more & (more - 1) ? " and more" : "");

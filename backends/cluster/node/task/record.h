@@ -25,8 +25,9 @@ void adsm_node_record_pack(struct adsm_pack *out, const struct adsm_node_record 
 /* Valid as long as the letter. */
 struct adsm_node_record adsm_node_record_unpack(const struct adsm_letter *letter, size_t *at);
 
-/* Node 0: begin to combine. Returns 0 or -ENOMEM. The spans of all workers are written to @ret_record. */
-int adsm_node_record_begin(struct adsm_task_record *ret_record, uint32_t n_pages);
+/* Node 0: begin to combine. @n_pages: of those that nodes send each other, with @n_parts parts each. Returns 0 or
+ * -ENOMEM. The spans of all workers are written to @ret_record. */
+int adsm_node_record_begin(struct adsm_task_record *ret_record, uint32_t n_pages, uint32_t n_parts);
 /* Add the part of a node. @first: number of its first worker. @clock_offset_ns: this node's clock minus that node's. */
 void adsm_node_record_add(int rank, uint32_t first, uint64_t clock_offset_ns, const struct adsm_node_record *part);
 /* After all parts were added: the page that a worker gave up in vain most often (.n 0: none), the worker, and the

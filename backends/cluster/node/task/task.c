@@ -133,10 +133,15 @@ static uint32_t n_all_pages(void)
 	return task.begin.n_pages + (uint32_t)(ADSM_NODE_HEAP_SIZE / task.words->node_page);
 }
 
-/* The number of pages as workers copy them. */
+/* The number of parts of a page: the pages as workers copy them. */
+static uint32_t n_parts(void)
+{
+	return task.words->node_page / task.words->task.page;
+}
+
 static uint32_t n_all_parts(void)
 {
-	return n_all_pages() * (task.words->node_page / task.words->task.page);
+	return n_all_pages() * n_parts();
 }
 
 static void begin_pages(void)
@@ -170,7 +175,7 @@ static void begin_pages(void)
 	if (!ret && task.begin.counted)
 		ret = adsm_hcrc_sharing_begin(n_all_parts(), config.part_size);
 	if (!ret && task.begin.counted && !adsm_comm.rank)
-		ret = adsm_node_record_begin(task.record, n_all_parts());
+		ret = adsm_node_record_begin(task.record, n, n_parts());
 	if (ret)
 		adsm_comm_fail("the tables for the pages of a task cannot be allocated: %s", strerror(-ret));
 }
