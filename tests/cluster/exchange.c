@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "check.h"
+#include "cluster/node/exchange/exchange.h"
 
 #include <stdlib.h>
 
@@ -121,6 +122,26 @@ static void run_neighbours(uint64_t block, const void *data)
 	}
 }
 
+/* Other nodes than node 0 get pages from it that come unmapped, some of them again and again. */
+static void run_probed(uint64_t block, const void *data)
+{
+	static const struct adsm_run runs[] = { { 0, 4 }, { 0, 4 }, { 6, 2 }, { 2, 3 }, { 0, 8 }, { 7, 1 } };
+	static uint8_t bytes[8 * ADSM_PAGE_SIZE];
+	const struct adsm_letter letter = { .data = bytes, .size = sizeof(bytes) };
+	struct adsm_runs untouched = { 0 };
+
+	for (size_t i = 0; block && i < sizeof(runs) / sizeof(runs[0]); i++) {
+		const struct adsm_segment segment = { .first = runs[i].first, .n = (uint32_t)runs[i].n,
+						      .flags = ADSM_SEGMENT_PROBE, .readers = UINT64_MAX };
+		size_t at = 0;
+
+		adsm_exchange_take(&letter, &at, &segment, 1, &untouched);
+		CHECK(adsm_runs_pages(untouched.v, untouched.n) <= 8);
+	}
+	CHECK(!block || (untouched.n == 1 && untouched.v[0].n == 8));
+	free(untouched.v);
+}
+
 /* Which block ran: how often. */
 struct once { uint32_t *p; uint64_t first; };
 
@@ -131,10 +152,10 @@ static void run_once(uint64_t block, const void *data)
 	a->p[block - a->first] += (uint32_t)block;
 }
 
-enum { HASH, CP, MRI, TPACF, OPTIONS, OPTIONS_STRIDE, SCAN, ADD, NEIGHBOURS, ONCE };
+enum { HASH, CP, MRI, TPACF, OPTIONS, OPTIONS_STRIDE, SCAN, ADD, NEIGHBOURS, ONCE, PROBED };
 
 app_kernel *const app_kernels[] = { app_hash_kernel, run_cp, run_mri, run_tpacf, run_options, run_options_stride,
-				    run_scan, run_add, run_neighbours, run_once };
+				    run_scan, run_add, run_neighbours, run_once, run_probed };
 
 static float *alloc_floats(uint64_t n, unsigned seed)
 {
@@ -364,6 +385,14 @@ static void case_read_only(void)
 		app_launch(&call);
 }
 
+/* The list of pages that came unmapped never has more pages than there are. */
+static void case_probed(void)
+{
+	app_alloc(8 * ADSM_PAGE_SIZE);
+	launch(PROBED, (uint64_t)adsm_comm.n, NULL, 0);
+	app_check_nodes();
+}
+
 /* So little was written that each node gets one letter and sends one; what they have written is inside. */
 static void case_messages(void)
 {
@@ -422,7 +451,8 @@ static void run_case(const char *name)
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "program", case_program }, { "sharing", case_sharing }, { "threshold", case_threshold },
 		{ "bytes", case_bytes }, { "readers", case_readers }, { "blocks", case_blocks },
-		{ "read-only", case_read_only }, { "empty", case_empty }, { "messages", case_messages },
+		{ "read-only", case_read_only }, { "probed", case_probed }, { "empty", case_empty },
+		{ "messages", case_messages },
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -109,7 +109,7 @@ def sharing(run):
 def traffic(run):
     """What goes over the network, and when nothing does."""
     for nodes in NODES if FULL or len(sys.argv) > 5 else [3]:
-        cases = [("threshold", {"mode": "threshold"}), ("read-only", {})]
+        cases = [("threshold", {"mode": "threshold"}), ("read-only", {}), ("probed", {})]
         cases += [("blocks", {"mode": mode}) for mode in MODES]
         cases += [("bytes", {"mode": mode}) for mode in (MODES[:3] if 840 % nodes == 0 else [])]
         run(nodes, cases)

@@ -82,7 +82,7 @@ static void settle(const struct adsm_segment *segment, struct adsm_runs *untouch
 		adsm_pages_invalidate(run);
 	} else if (adsm_comm.rank && (segment->flags & ADSM_SEGMENT_PROBE)) {
 		adsm_pages_arrived(run, false);
-		adsm_runs_add(untouched, run.first, run.n);
+		adsm_runs_insert(untouched, run);
 	} else {
 		adsm_pages_arrived(run, true);
 	}

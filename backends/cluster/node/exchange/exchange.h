@@ -14,7 +14,8 @@
 
 /* The cost: all that one node sends to another, or to all, is one message. Diffs are not included. */
 struct adsm_comm_traffic adsm_exchange_traffic(const struct adsm_segment *v, size_t n);
-/* Do the exchange. @wrote: the pages that this node wrote, ascending. @untouched: runs that came unmapped are added. */
+/* Do the exchange. @wrote: the pages that this node wrote, ascending. @untouched: an ascending set; pages that came
+ * unmapped are added. */
 void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote,
 		   enum adsm_collective collective, struct adsm_runs *untouched);
 /* The part of an exchange with pages that all nodes get, by collective operations of MPI. */

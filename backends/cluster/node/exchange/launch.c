@@ -31,7 +31,7 @@ static struct {
 	struct adsm_pages_counts before;
 	const struct adsm_run *wrote;	/* in the last launch */
 	size_t n_wrote;
-	struct adsm_runs untouched;	/* runs that came unmapped and have not been touched */
+	struct adsm_runs untouched;	/* pages that came unmapped and have not been touched: an ascending set */
 	struct adsm_runs touched;
 	/* Node 0. */
 	struct adsm_runs *by_node;	/* what each node wrote */
@@ -531,8 +531,10 @@ static bool move_pages(void)
 	while (adsm_move_fetched(&run)) {
 		adsm_pages_arrived((struct adsm_run){ run.first, adaptive ? 1 : run.n }, true);
 		if (adaptive && run.n > 1) {
-			adsm_pages_arrived((struct adsm_run){ run.first + 1, run.n - 1 }, false);
-			adsm_runs_add(&node.untouched, run.first + 1, run.n - 1);
+			const struct adsm_run ahead = { run.first + 1, run.n - 1 };
+
+			adsm_pages_arrived(ahead, false);
+			adsm_runs_insert(&node.untouched, ahead);
 		}
 		found = true;
 	}
