@@ -234,6 +234,15 @@ ADSM_TASK(apart, ADSM_INOUT(int, a), ADSM_VAL(int, first), ADSM_VAL(int, n))
 	}
 }
 
+/* Each worker writes to all 4096 bytes of its own range. */
+ADSM_TASK(spread, ADSM_INOUT(int, a), ADSM_VAL(int, n))
+{
+	const int begin = n / ADSM_N_WORKERS * ADSM_WORKER;
+
+	for (int i = begin; i < begin + n / ADSM_N_WORKERS; i += 1024)
+		ADSM_WRITE(&a[i], i + 1);
+}
+
 /* Worker 1 has read what worker 0 then changes, and frees; it gets that memory, and writes what it has read. */
 ADSM_TASK(again, ADSM_INOUT(unsigned long, where), ADSM_INOUT(int, total))
 {

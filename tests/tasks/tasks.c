@@ -10,7 +10,7 @@
  *	endless		a worker of a task that has failed computes on: the device is lost
  *	stuck		one computes with a lock that the others want, until killed.py kills a node
  *	apart		two workers use two parts of a page, for node_pages.py
- *	many		as many tasks as many.py says
+ *	many, spread	as many tasks as many.py says; a task that writes to many pages
  *	pages		what only workers with copies of pages can get wrong
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
@@ -427,13 +427,20 @@ static void pages(void)
 	}
 }
 
-/* As many tasks as each line of the input says. */
-static void many(void)
+/* As many tasks as each line of the input says; or a task whose two workers write to as many bytes. */
+static void many(bool spread)
 {
 	int n;
 
 	while (scanf("%d", &n) == 1) {
-		while (n--)
+		int *p = spread ? adsmAlloc((size_t)n) : NULL;
+
+		if (spread)
+			CHECK_OK(RUN("spread", 2, adsmPtr(p), VAL(n / 4)));
+		for (int i = 0; spread && i < n / 4; i += 1024)
+			CHECK_AT(p[i], i, i + 1);
+		adsmFree(p);
+		while (!spread && n--)
 			CHECK_OK(RUN("laps", 2, VAL(0)));
 		printf("ready\n");
 		fflush(stdout);
@@ -484,8 +491,8 @@ int main(int argc, char **argv)
 		pages();
 	else if (!strcmp(what, "apart"))
 		CHECK_OK(RUN("apart", 2, adsmPtr(numbers), VAL(512), VAL(32)));
-	else if (!strcmp(what, "many"))
-		many();
+	else if (!strcmp(what, "many") || !strcmp(what, "spread"))
+		many(*what == 's');
 	else if (!strcmp(what, "refused"))
 		refused();
 	else

@@ -18,9 +18,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define POSTS_MAX 64		/* letters of a node that are being sent at the same time */
 #define PROBE_NS UINT64_C(100000000)	/* after this time without messages, probe whether any worker can continue */
 
-struct letter {				/* followed by the message's bytes */
+struct letter {				/* followed by the message's bytes, unless it is ADSM_HCRC_BACK in a queue */
 	uint64_t sent;			/* time of virtual.h */
 	uint32_t task;
 	struct adsm_hcrc_message message;
@@ -38,6 +39,7 @@ static struct {
 	int status;
 	struct queue own, others;	/* letters to this node, and to others */
 	struct queue taken, sent;	/* letters of these queues that are being processed */
+	size_t sent_at;			/* bytes of sent that have been sent */
 	struct queue early;		/* of the next task, which has begun on other nodes */
 	uint64_t active_ns;		/* when a message last came, or a probe was last sent */
 	uint32_t entered;		/* the worker whose thread holds the mutex, + 1 */
@@ -58,10 +60,8 @@ static void wake(uint32_t worker)
 
 /* ---- functions that the protocol calls; the mutex is held */
 
-static void enqueue(struct queue *queue, const struct letter *letter, const void *bytes)
+static void enqueue(struct queue *queue, const struct letter *letter, const void *bytes, uint32_t size)
 {
-	const uint32_t size = letter->message.size;
-
 	if (queue->room - queue->size < sizeof(*letter) + size) {
 		queue->room = 2 * queue->room + sizeof(*letter) + size;
 		queue->at = adsm_node_memory(queue->at, queue->room);
@@ -72,11 +72,18 @@ static void enqueue(struct queue *queue, const struct letter *letter, const void
 	queue->size += sizeof(*letter) + size;
 }
 
+/* The bytes of a page that a node gives back stay in the page: the node's workers have ended. */
+static uint32_t size_in_queue(const struct adsm_hcrc_message *message)
+{
+	return message->kind == ADSM_HCRC_BACK ? 0 : message->size;
+}
+
 static void on_send(void *arg, const struct adsm_hcrc_message *message, const void *bytes)
 {
 	const struct letter letter = { adsm_virtual_send(message), node.task, *message };
 
-	enqueue(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes);
+	enqueue(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes,
+		size_in_queue(message));
 }
 
 static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
@@ -162,7 +169,7 @@ void adsm_hcrc_node_letter(const struct adsm_letter *letter)
 		adsm_comm_fail("node %d sent an invalid message of %zu bytes", letter->from, letter->size);
 	/* A letter of a task that has failed may come late: ignore it. */
 	if (head.task == node.task + 1) {
-		enqueue(&node.early, &head, bytes);
+		enqueue(&node.early, &head, bytes, head.message.size);
 	} else if (head.task == node.task && node.hcrc) {
 		pthread_mutex_lock(&node.mutex);
 		deliver(letter->from, &head, bytes);
@@ -193,21 +200,40 @@ static void take_early(void)
 	pthread_mutex_unlock(&node.mutex);
 }
 
-static bool send_all(void)
+/* Send the first letter of node.sent that has not been sent. */
+static void send_next(void)
 {
+	static struct adsm_pack out;
+	const uint8_t *at = node.sent.at + node.sent_at;
 	struct letter letter;
-	bool any;
+	uint32_t size;
 
-	pthread_mutex_lock(&node.mutex);
-	swap(&node.others, &node.sent);
-	pthread_mutex_unlock(&node.mutex);
-	any = node.sent.size;
-	for (size_t at = 0; at < node.sent.size; at += sizeof(letter) + letter.message.size) {
-		memcpy(&letter, node.sent.at + at, sizeof(letter));
-		adsm_comm_send(letter.message.to, ADSM_TAG_TASK, node.sent.at + at,
-			       sizeof(letter) + letter.message.size);
+	memcpy(&letter, at, sizeof(letter));
+	size = size_in_queue(&letter.message);
+	out.n = 0;
+	adsm_pack_put(&out, at, sizeof(letter) + size, 1);
+	if (!size && letter.message.size)
+		adsm_pack_put(&out, adsm_hcrc_bytes(node.hcrc, letter.message.page), letter.message.size, 1);
+	adsm_comm_send(letter.message.to, ADSM_TAG_TASK, out.data, out.n);
+	node.sent_at += sizeof(letter) + size;
+}
+
+/* Send letters in their order. The rest must wait while many are being sent: each has memory of its own. */
+static bool send_some(void)
+{
+	size_t n = adsm_comm_is_busy();
+	bool any = false;
+
+	if (node.sent_at == node.sent.size) {
+		node.sent_at = node.sent.size = 0;
+		pthread_mutex_lock(&node.mutex);
+		swap(&node.others, &node.sent);
+		pthread_mutex_unlock(&node.mutex);
 	}
-	node.sent.size = 0;
+	for (; node.sent_at < node.sent.size && n < POSTS_MAX; n++) {
+		send_next();
+		any = true;
+	}
 	return any;
 }
 
@@ -233,7 +259,7 @@ bool adsm_hcrc_node_poll(void)
 		node.active_ns = adsm_os_now_ns();
 	else if (adsm_comm.rank == ADSM_HCRC_MANAGER)
 		probe();
-	return send_all() || any;
+	return send_some() || any;
 }
 
 bool adsm_hcrc_node_has_ended(int *ret_status)
@@ -241,7 +267,7 @@ bool adsm_hcrc_node_has_ended(int *ret_status)
 	bool ended;
 
 	pthread_mutex_lock(&node.mutex);
-	ended = node.ended && !node.others.size;
+	ended = node.ended && !node.others.size && node.sent_at == node.sent.size;
 	if (ended)
 		*ret_status = node.status;
 	pthread_mutex_unlock(&node.mutex);
@@ -298,6 +324,7 @@ void adsm_hcrc_node_finish(void)
 		free(queues[i]->at);
 		*queues[i] = (struct queue){ NULL, 0, 0 };
 	}
+	node.sent_at = 0;
 	munmap(node.memory, node.size);
 	adsm_virtual_end();
 	node.hcrc = NULL;

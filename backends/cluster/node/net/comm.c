@@ -198,7 +198,7 @@ void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size)
 	adsm_comm_active();
 }
 
-bool adsm_comm_is_busy(void)
+size_t adsm_comm_is_busy(void)
 {
 	for (size_t i = 0; i < comm.n;) {
 		struct post *p = &comm.posts[i];

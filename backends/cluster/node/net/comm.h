@@ -71,8 +71,8 @@ bool adsm_comm_receive(struct adsm_letter *ret_letter);
 /* The same for letters with one tag. Other letters wait until they are requested. */
 bool adsm_comm_receive_only(enum adsm_tag tag, struct adsm_letter *ret_letter);
 void adsm_comm_drop(struct adsm_letter *letter);
-/* Are letters being sent? They need further checks to make progress. */
-bool adsm_comm_is_busy(void);
+/* How many letters are being sent? They need further checks to make progress. */
+size_t adsm_comm_is_busy(void);
 
 /* Rest between two checks that found nothing, at most @most_ns. */
 void adsm_comm_rest(uint64_t most_ns);
