@@ -402,23 +402,39 @@ void adsm_copies_begin(struct adsm_copies *pages, bool counted)
 
 /* ---- cores */
 
+static int make_core(struct adsm_copies_cores *cores)
+{
+	struct adsm_core *core = &cores->of[cores->n];
+	int ret = adsm_core_reserve(&cores->layout, core);
+
+	if (ret)
+		return ret;
+	ret = adsm_copies_init(core->window, &cores->layout, cores->page, cores->below, cores->arg, cores->n,
+			       cores->wrong);
+	if (ret) {
+		adsm_core_destroy(core);
+		return ret;
+	}
+	((struct adsm_copies *)core->window)->store.services = cores->services;
+	cores->n++;
+	return 0;
+}
+
 int adsm_copies_make(struct adsm_copies_cores *cores, uint32_t n)
 {
-	for (; cores->n < n; cores->n++) {
-		struct adsm_core *core = &cores->of[cores->n];
-		int ret = adsm_core_reserve(&cores->layout, core);
+	const uint32_t n_before = cores->n;
+	int ret = 0;
 
-		if (ret)
-			return ret;
-		ret = adsm_copies_init(core->window, &cores->layout, cores->page, cores->below, cores->arg, cores->n,
-				       cores->wrong);
-		if (ret) {
-			adsm_core_destroy(core);
-			return ret;
-		}
-		((struct adsm_copies *)core->window)->store.services = cores->services;
+	while (cores->n < n && !ret)
+		ret = make_core(cores);
+	/* The process needs memory for other things, too. */
+	while (ret && cores->n > n_before) {
+		struct adsm_core *core = &cores->of[--cores->n];
+
+		free(((struct adsm_copies *)core->window)->slots);
+		adsm_core_destroy(core);
 	}
-	return 0;
+	return ret;
 }
 
 struct adsm_copies_counts adsm_copies_sum(const struct adsm_copies_cores *cores, uint32_t n)

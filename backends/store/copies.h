@@ -127,7 +127,7 @@ struct adsm_copies_cores {
 	uint32_t n;			/* cores made */
 };
 
-/* Make cores until there are @n. Returns 0 or -ENOMEM. */
+/* Make cores until there are @n. Returns 0, or -ENOMEM and no further core. */
 #define ADSM_COPIES_NO_MEMORY "task '%s': not enough memory for the cores of its workers"
 int adsm_copies_make(struct adsm_copies_cores *cores, uint32_t n);
 /* Return the sums of the counts of the first @n cores. */

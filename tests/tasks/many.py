@@ -2,6 +2,7 @@
 """Memory of two nodes: no task leaves any behind, and at the end of a task a node needs little more than the pages that
 its workers wrote: many.py BUILD PROGRAM MODULE"""
 import os
+import resource
 import subprocess
 import sys
 
@@ -19,7 +20,7 @@ def run(process, n):
     process.stdin.write(f"{n}\n")
     process.stdin.flush()
     if process.stdout.readline() != "ready\n":
-        sys.exit(f"{n} tasks: {process.communicate()}")
+        sys.exit(f"{n}: {process.communicate()}")
 
 
 def memory(process, node, what):
@@ -57,5 +58,25 @@ def spread():
     end(process, "many pages", {"node 1": memory(process, "node 1", "VmHWM") - before}, BYTES / 2 * 1.5 / 1024)
 
 
+def room(node):
+    """A node lacks room for the stores of its workers: the task fails, and the device runs the next ones."""
+    process = start("room")
+    run(process, "2 1")
+    pid = cluster.part(process.mark, node)
+    limits = resource.prlimit(pid, resource.RLIMIT_AS)
+    # What a task of few workers needs, and a part of what the stores of many need.
+    most = (memory(process, node, "VmPeak") << 10) + (64 << 20)
+    resource.prlimit(pid, resource.RLIMIT_AS, (most, limits[1]))
+    run(process, "128 0")
+    run(process, "2 1")
+    resource.prlimit(pid, resource.RLIMIT_AS, limits)
+    run(process, "128 1")
+    status, out, err, _ = cluster.finish(process, "room")
+    if status:
+        sys.exit(f"room on {node}: status {status}\n{out}{err}")
+
+
 many()
 spread()
+for part in NODES:
+    room(part)

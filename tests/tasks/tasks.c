@@ -12,6 +12,7 @@
  *	apart		two workers use two parts of a page, for node_pages.py
  *	many, spread	as many tasks as many.py says; a task that writes to many pages
  *	pages		what only workers with copies of pages can get wrong
+ *	room		tasks for whose workers many.py leaves a node no room
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
  * "nodes": the device is two nodes with 64 workers each; they know locks and memory of others by messages only.
@@ -427,6 +428,24 @@ static void pages(void)
 	}
 }
 
+/* Each line of the input has a number of workers, and whether there is room for them. */
+static void room(void)
+{
+	unsigned n;
+	int enough;
+
+	while (scanf("%u %d", &n, &enough) == 2) {
+		const int error = RUN("laps", n, VAL(1));
+
+		if (enough)
+			CHECK_OK(error);
+		else
+			check_failed_with(error, -ENOMEM, "'laps'", "memory", NULL);
+		printf("ready\n");
+		fflush(stdout);
+	}
+}
+
 /* As many tasks as each line of the input says; or a task whose two workers write to as many bytes. */
 static void many(bool spread)
 {
@@ -493,6 +512,8 @@ int main(int argc, char **argv)
 		CHECK_OK(RUN("apart", 2, adsmPtr(numbers), VAL(512), VAL(32)));
 	else if (!strcmp(what, "many") || !strcmp(what, "spread"))
 		many(*what == 's');
+	else if (!strcmp(what, "room"))
+		room();
 	else if (!strcmp(what, "refused"))
 		refused();
 	else

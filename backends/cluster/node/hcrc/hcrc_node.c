@@ -529,3 +529,12 @@ void adsm_hcrc_node_fail(uint32_t worker, int error)
 	if (!enter(worker, NULL, 0))
 		fail(worker, error);
 }
+
+void adsm_hcrc_node_cannot_begin(int error)
+{
+	pthread_mutex_lock(&node.mutex);
+	if (!node.status)
+		adsm_hcrc_fail(node.hcrc, (uint32_t)-error);
+	take_own();
+	pthread_mutex_unlock(&node.mutex);
+}

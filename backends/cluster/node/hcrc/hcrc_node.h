@@ -49,3 +49,6 @@ int adsm_hcrc_node_barrier(uint32_t worker);
 int adsm_hcrc_node_end(uint32_t worker);
 /* The worker did something invalid: the task ends with this error. Returns when this node knows that. */
 void adsm_hcrc_node_fail(uint32_t worker, int error);
+/* For the thread that makes all calls of MPI: the workers of this node cannot begin, and the task ends with this error.
+ * It does not wait. */
+void adsm_hcrc_node_cannot_begin(int error);

@@ -34,7 +34,7 @@ struct begin {				/* the offsets of the arguments follow, then the arguments */
 };
 
 struct done {
-	int32_t error;			/* of the worker of this node that let the task fail */
+	int32_t error;			/* of this node, or of its worker that let the task fail */
 	char text[ADSM_PROCESS_TEXT];
 	uint64_t ns;			/* duration of the node's part */
 	struct adsm_task_costs costs;
@@ -203,15 +203,13 @@ static void begin_part(const uint8_t *args)
 		.heap = task.words->base + task.words->size,
 		.args = args, .arg_bytes = task.begin.arg_bytes, .counted = task.begin.counted,
 	};
-	char text[ADSM_PROCESS_TEXT];
 
 	part.n = interval(adsm_comm.rank, &part.first);
 	adsm_code_launch(&task.slot, args, &task.launch);
 	task.failed_ns = 0;
 	task.start_ns = adsm_os_now_ns();
 	begin_pages();
-	if (adsm_workers_begin(&part, text))
-		adsm_comm_fail("%s", text);
+	adsm_workers_begin(&part);
 	task.running = true;
 }
 

@@ -346,15 +346,19 @@ static void begin_worker(struct worker *worker, uint32_t number)
 	worker->gives_back = false;
 }
 
-int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT])
+/* No worker of this node begins, and the task fails. */
+static void cannot_begin(int error)
+{
+	workers.status = error;
+	workers.part.n = 0;
+	atomic_store(&workers.done, true);
+	adsm_hcrc_node_cannot_begin(error);
+}
+
+void adsm_workers_begin(const struct adsm_workers_part *part)
 {
 	const uint64_t args = (uint64_t)(uintptr_t)part->args;
-	int ret = adsm_copies_make(&workers.cores, part->n);
-
-	if (ret) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, ADSM_COPIES_NO_MEMORY, part->launch->name);
-		return ret;
-	}
+	int ret;
 
 	workers.part = *part;
 	workers.memory = (struct adsm_hcrc_memory){
@@ -372,11 +376,18 @@ int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_
 	for (uint32_t i = 0; i < part->n; i++)
 		begin_worker(&workers.all[i], part->first + i);
 	atomic_store(&workers.done, !part->n);
+	ret = adsm_copies_make(&workers.cores, part->n);
+	if (ret) {
+		adsm_format(workers.text, sizeof(workers.text), ADSM_COPIES_NO_MEMORY, part->launch->name);
+		cannot_begin(ret);
+		return;
+	}
 	ret = part->n ? adsm_pool_thread(run_all) : 0;
-	if (ret)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': the thread that starts its workers cannot be "
-			    "started: %s (ulimit -u)", part->launch->name, strerror(-ret));
-	return ret;
+	if (ret) {
+		adsm_format(workers.text, sizeof(workers.text), "task '%s': the thread that starts its workers cannot "
+			    "be started: %s (ulimit -u)", part->launch->name, strerror(-ret));
+		cannot_begin(ret);
+	}
 }
 
 /* ---- the end */

@@ -33,11 +33,11 @@ struct adsm_workers_part {
 	bool counted;
 };
 
-/* Begin the workers, after adsm_hcrc_node_begin(). Returns 0, or a negative errno with a text if no worker has
- * begun. */
-int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT]);
+/* Begin the workers, after adsm_hcrc_node_begin(). If this node lacks memory or a thread for them, no worker of it
+ * begins, and the task fails. */
+void adsm_workers_begin(const struct adsm_workers_part *part);
 bool adsm_workers_done(void);
-/* After adsm_workers_done(): 0, or why the task has failed, if a worker of this node caused that. */
+/* After adsm_workers_done(): 0, or why the task has failed, if this node or a worker of it caused that. */
 int adsm_workers_result(const char **ret_text);
 /* The state of worker @i of this node, from 0, when it left the task or ended. */
 struct adsm_worker_left {
