@@ -78,11 +78,16 @@ void *pb_device_alloc(size_t size)
 	return p;
 }
 
-/* Plain stores, because the device makes an interposed memset(). */
-static void spoil(unsigned char *p, size_t size)
+/* Both sides' bytes. A copy of the whole object needs none of the device's, and a fill none of the CPU's. The accesses
+ * do not depend on the states of blocks, so that a replay can repeat them. */
+static void spoil(void *p, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		((volatile unsigned char *)p)[i] = PB_SPOILT;
+	void *spoilt = pb_host_alloc(size);
+
+	memset(spoilt, PB_SPOILT, size);
+	pb_check(adsmMemcpy(p, spoilt, size));
+	pb_check(adsmMemset(p, PB_SPOILT, size));
+	free(spoilt);
 }
 
 void pb_free(void *p)
@@ -97,10 +102,7 @@ void pb_free(void *p)
 		pb_check(adsmDeviceFree(p));
 		return;
 	}
-	/* Both sides' bytes. But what the CPU has not read is not fetched for that. */
-	if (!props.n_invalid)
-		spoil(p, props.size);
-	pb_check(adsmMemset(p, PB_SPOILT, props.size));
+	spoil(p, props.size);
 	pb_check(adsmFree(p));
 }
 
