@@ -281,7 +281,12 @@ static char *new_list(const char *old_list, const char *library, const char *wri
 	}
 	if (!*ret_there)
 		list = add_entry(add_entry(list, written), mpi);
-	list = found && old ? add_entry(list, *ret_there && same ? old_list : found) : NULL;
+	if (found && old) {
+		list = add_entry(list, *ret_there && same ? old_list : found);
+	} else {
+		free(list);
+		list = NULL;
+	}
 	free(found);
 	free(old);
 	return list;

@@ -162,7 +162,7 @@ union semun {
 
 static long semctl_size(const long *args)
 {
-	struct semid_ds set;
+	struct semid_ds set = { .sem_nsems = 0 };
 
 	switch ((int)args[2]) {
 	case IPC_STAT:

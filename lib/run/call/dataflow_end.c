@@ -48,6 +48,12 @@ static bool points_to(const struct adsm_dataflow_call *call, const struct used *
 	return false;
 }
 
+/* Does the call read a unit of the write-once object that is not set? */
+static bool reads_unset(const struct adsm_dataflow_call *call, const struct used *used)
+{
+	return used->object && find_range(call, used->object, true);
+}
+
 static bool uses(const struct adsm_dataflow_call *call, const struct used *used)
 {
 	return used->module ? call->kernel->module == used->module :
@@ -111,7 +117,7 @@ static const struct adsm_dataflow_call *find_stuck(const struct used *used)
 	}
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		for (const struct adsm_dataflow_call *call = adsm_dataflow_queues[i].first; call; call = call->next)
-			if (find_range(call, used->object, true) || (!call->goes_on && uses(call, used)))
+			if (reads_unset(call, used) || (!call->goes_on && uses(call, used)))
 				return call;
 	return NULL;
 }
@@ -123,7 +129,7 @@ static int leave(const struct used *used)
 
 	adsm_mutex_lock(&adsm_dataflow_mutex);
 	stuck = find_stuck(used);
-	if (stuck && find_range(stuck, used->object, true))
+	if (stuck && reads_unset(stuck, used))
 		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: a call of kernel '%s' waits "
 				  "for units of it", used->object->handle.address, stuck->kernel->info->name);
 	else if (stuck)

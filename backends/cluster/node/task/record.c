@@ -101,7 +101,7 @@ void adsm_node_record_add(int rank, uint32_t first, uint64_t clock_offset_ns, co
 struct adsm_sharing_worst adsm_node_record_worst(uint32_t *ret_page)
 {
 	const struct adsm_hcrc_in_vain *in_vain = &all_records.in_vain;
-	const uint64_t *parts = all_records.writers + in_vain->page / all_records.n_parts * all_records.n_parts;
+	const uint64_t *parts = all_records.writers + (in_vain->page - in_vain->page % all_records.n_parts);
 	struct adsm_sharing_worst worst = { .n = in_vain->n, .worker = in_vain->worker };
 	uint64_t nodes = 0, more;
 
