@@ -148,21 +148,30 @@ static void input(void)
 	expect(other, 1);
 }
 
-/* Nor does a call go where its objects find no room. */
-static void full(void)
+/* Devices with room for five objects. */
+static void start_small(void)
 {
-	unsigned *p;
-	void *most;
-
 	set("cpu_memory_size", "1M");
 	start();
 	if (strcmp(device_props().backend, "cpu"))
 		skip("the size of the memory is the device's");
-	for (int i = 1; i < n_devices; i++) {
-		CHECK_OK(adsmDeviceSet(i));
-		most = adsmDeviceAlloc(900 << 10);
-		CHECK(most);
-	}
+}
+
+/* The device has no room for another object. */
+static void fill_up(int device)
+{
+	CHECK_OK(adsmDeviceSet(device));
+	CHECK(adsmDeviceAlloc(900 << 10));
+}
+
+/* Nor does a call go where its objects find no room. */
+static void full(void)
+{
+	unsigned *p;
+
+	start_small();
+	for (int i = 1; i < n_devices; i++)
+		fill_up(i);
 	p = words_on(0, 0);
 	increment(p);
 	keep_busy();
@@ -176,16 +185,10 @@ static void full(void)
 static void room(void)
 {
 	unsigned *p;
-	void *most;
 
-	set("cpu_memory_size", "1M");
-	start();
-	if (strcmp(device_props().backend, "cpu"))
-		skip("the size of the memory is the device's");
-	CHECK_OK(adsmDeviceSet(0));
-	most = adsmDeviceAlloc(900 << 10);
+	start_small();
+	fill_up(0);
 	p = words(N, 1);
-	CHECK(most);
 	CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
 	increment(p);
 	SYNC();

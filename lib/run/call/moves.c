@@ -210,14 +210,18 @@ static int fetch_ahead(struct adsm_object *object, uint64_t generation, struct a
 	return result;
 }
 
-/* adsm_moves_begin(), and take the call mutex of @from. Who has it may wait for a call that waits for a call whose
- * objects move. */
+/*
+ * Call adsm_moves_begin(), and take the call mutex of @from. This function never waits for that mutex between
+ * adsm_moves_begin() and adsm_moves_end(). The holder of the mutex may wait for a running kernel. This kernel may wait
+ * for a unit that another call sets, and the objects of that call may have to move first.
+ */
 static void begin_at(struct adsm_home *from, struct adsm_home *to)
 {
 	for (;;) {
 		adsm_moves_begin();
 		if (adsm_mutex_trylock(&from->call_mutex))
 			return;
+		/* Let that call pass. Then wait until the mutex is free, and try again. */
 		adsm_moves_end(to);
 		adsm_mutex_lock(&from->call_mutex);
 		adsm_mutex_unlock(&from->call_mutex);
