@@ -60,6 +60,7 @@ static bool uses(const struct adsm_dataflow_call *call, const struct used *used)
 		used->object ? find_range(call, used->object, false) != NULL : points_to(call, used);
 }
 
+/* @used: NULL: are there calls at all? */
 static bool has_calls(const struct used *used)
 {
 	bool has = false;
@@ -67,7 +68,7 @@ static bool has_calls(const struct used *used)
 	adsm_mutex_lock(&adsm_dataflow_mutex);
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		for (const struct adsm_dataflow_call *call = adsm_dataflow_queues[i].first; call; call = call->next)
-			has |= uses(call, used);
+			has |= !used || uses(call, used);
 	adsm_mutex_unlock(&adsm_dataflow_mutex);
 	return has;
 }
@@ -154,9 +155,13 @@ int adsm_dataflow_leave_once(const struct adsm_once_object *object)
 int adsm_dataflow_leave_object(const void *p)
 {
 	struct used used = { .start = (uintptr_t)p };
+	const struct adsm_object *object;
 	struct adsm_sigset old;
-	const struct adsm_object *object = adsm_object_enter(p, &old);
 
+	/* Most programs have no such calls. */
+	if (!has_calls(NULL))
+		return 0;
+	object = adsm_object_enter(p, &old);
 	if (!object)
 		return 0;
 	used.size = object->span;
