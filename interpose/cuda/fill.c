@@ -283,7 +283,12 @@ static CUresult give_operations(struct adsm_home *home, struct operations *opera
 					   &first);
 	operations->list += first.n;
 	operations->n -= first.n;
-	return result == CUDA_SUCCESS && operations->n ? adsm_cuda_passed(enqueue_operations(operations)) : result;
+	if (result != CUDA_SUCCESS || !operations->n)
+		return result;
+	/* A command without names may get its event late, which would then lie behind these waits. */
+	if (n > ADSM_DRIVER_USES)
+		adsm_driver_launched(home);
+	return adsm_cuda_passed(enqueue_operations(operations));
 }
 
 static CUresult run_operations(struct operations *operations, bool per_thread)

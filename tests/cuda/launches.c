@@ -355,18 +355,23 @@ static void do_many_waits(void)
 	CHECK(p[8] == 2 && q[0] == 1);
 }
 
-/* A list writes one word of an object, and waits for another. */
+/* A list writes words of an object, and waits for another. Nine are more than a command of the library names. */
 static void do_write_and_wait(void)
 {
-	const unsigned later = 1;
-	volatile unsigned *p = allocate(2);
 	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
-	struct operation list[] = { WRITE_32(p, 3), WAIT_32(p + 1, later) };
 
-	OK(cuStreamBatchMemOp_v2(stream, 2, list, 0));
-	OK(cuMemcpyHtoD_v2((uintptr_t)(p + 1), &later, sizeof(later)));
-	OK(cuStreamSynchronize(stream));
-	CHECK(p[0] == 3 && p[1] == later);
+	for (unsigned n = 1; n <= 9; n += 8) {
+		volatile unsigned *p = allocate(n + 1);
+		struct operation list[10];
+
+		for (unsigned i = 0; i < n; i++)
+			list[i] = (struct operation)WRITE_32(p + i, 3);
+		list[n] = (struct operation)WAIT_32(p + n, n);
+		OK(cuStreamBatchMemOp_v2(stream, n + 1, list, 0));
+		OK(cuMemcpyHtoD_v2((uintptr_t)(p + n), &n, sizeof(n)));
+		OK(cuStreamSynchronize(stream));
+		CHECK(p[0] == 3 && p[n - 1] == 3 && p[n] == n);
+	}
 }
 
 /* With a kernel behind a wait, a command of another stream ends the wait. */
