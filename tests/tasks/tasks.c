@@ -229,6 +229,18 @@ static void two_fail(void)
 	CHECK_OK(adsmSync());
 }
 
+/* However many calls fail after it, the first error has its own call's sentence. */
+static void many_fail(void)
+{
+	const adsmDim one = { 1, 1, 1 };
+
+	CHECK_OK(adsmCall(kernel("unlocks"), one, one, VAL(0), VAL(-1)));
+	for (int i = 0; i < 70; i++)
+		CHECK_OK(adsmCall(kernel("locks_twice"), one, one, VAL(0)));
+	check_failed_with(adsmSync(), -EPERM, "'unlocks'", "lock 5, which no worker holds", NULL);
+	CHECK_OK(adsmSync());
+}
+
 static void errors(void)
 {
 	const char *option = on_nodes ? "ADSM_CLUSTER_NODES" :
@@ -294,6 +306,7 @@ static void errors(void)
 	check_failed_with(adsmSync(), -EDEADLK, "lock 9", NULL);
 	CHECK_OK(adsmSync());
 	two_fail();
+	many_fail();
 	check_alive();
 }
 

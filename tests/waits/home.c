@@ -37,7 +37,7 @@ int adsm_coalesced_end(struct adsm_home *of)
 	return 0;
 }
 
-void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device, int error_, uint64_t seq)
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device, int error_, const char *why)
 {
 }
 

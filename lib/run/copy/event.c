@@ -67,7 +67,12 @@ static int find_home(adsmEvent event, struct adsm_home **ret_home)
 
 static int call_error(struct adsm_home *home, uint64_t seq, int status)
 {
-	return status ? adsm_failure_tell(home, seq, status) : 0;
+	char why[ADSM_FAILURE_TEXT];
+
+	if (!status)
+		return 0;
+	adsm_failure_get(home, seq, why);
+	return adsm_failure_tell(home, why, status);
 }
 
 static int copy_error(int status)

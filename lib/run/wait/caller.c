@@ -99,13 +99,13 @@ struct adsm_caller *adsm_caller_get(uint64_t thread)
 	return caller;
 }
 
-void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status, uint64_t seq)
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status, const char *why)
 {
 	uint64_t none = thread << ERRNO_BITS;
 
 	/* Not if the thread has an older error, and not if it has ended. */
 	if (atomic_compare_exchange_strong(&caller->failed[index], &none, none | (uint64_t)-status))
-		caller->failed_seq[index] = seq;
+		adsm_failure_copy(caller->why[index], why);
 }
 
 bool adsm_caller_has_failed(int index)
@@ -115,7 +115,7 @@ bool adsm_caller_has_failed(int index)
 	return own && atomic_load(&own->failed[index]) & ERRNO_MASK;
 }
 
-int adsm_caller_collect(int index, uint64_t *ret_seq)
+int adsm_caller_collect(int index, char ret_why[ADSM_FAILURE_TEXT])
 {
 	struct adsm_caller *own = adsm_calls.caller;
 	int error;
@@ -124,6 +124,6 @@ int adsm_caller_collect(int index, uint64_t *ret_seq)
 		return 0;
 	error = -(int)(atomic_fetch_and(&own->failed[index], ~ERRNO_MASK) & ERRNO_MASK);
 	if (error)
-		*ret_seq = own->failed_seq[index];
+		adsm_failure_copy(ret_why, own->why[index]);
 	return error;
 }

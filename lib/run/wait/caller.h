@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/home.h"
+#include "run/wait/pending.h"
 
 /* What a thread knows of its calls. Except for @caller it is valid until the library stops. */
 struct adsm_calls {
@@ -28,7 +29,8 @@ struct adsm_caller {
 	struct adsm_caller *next_free;
 	unsigned round;
 	_Atomic uint64_t failed[ADSM_MAX_DEVICES];	/* thread and errno: caller.c */
-	uint64_t failed_seq[ADSM_MAX_DEVICES];	/* the call with that errno; guarded by the home's lock */
+	/* why, as the device says it, or ""; guarded by the home's lock. The home's list of failures soon loses it. */
+	char why[ADSM_MAX_DEVICES][ADSM_FAILURE_TEXT];
 	uint64_t newest_device, newest_seq;	/* the thread's last call; seq 0: it has made none */
 	uint8_t lanes[ADSM_MAX_DEVICES];	/* of its calls since its last sync, by bits */
 	struct adsmQueue *queue;	/* of the thread's calls (queue.h); NULL: the one that threads share */
@@ -44,12 +46,12 @@ void adsm_calls_renew(void);
  */
 struct adsm_caller *adsm_caller_get(uint64_t thread);
 /*
- * Call @seq of that thread has ended with @status on device @index. The caller holds the home's lock, and may be any
- * thread, also in the fault handler.
+ * A call of that thread has ended with @status on device @index; @why: the device's sentence, or "". The caller holds
+ * the home's lock, and may be any thread, also in the fault handler.
  */
-void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status, uint64_t seq);
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status, const char *why);
 /* Does the calling thread have an error on device @index? */
 bool adsm_caller_has_failed(int index);
-/* Return the calling thread's first error on device @index and clear it; 0 if there is none. @ret_seq: its call. The
- * home's lock is held. */
-int adsm_caller_collect(int index, uint64_t *ret_seq);
+/* Return the calling thread's first error on device @index and clear it; 0 if there is none. @ret_why: the device's
+ * sentence, or "". The home's lock is held. */
+int adsm_caller_collect(int index, char ret_why[ADSM_FAILURE_TEXT]);

@@ -23,31 +23,41 @@ bool adsm_outcome_get(struct adsm_home *home, uint64_t seq, struct adsm_outcome 
 	return ret_outcome->seq == seq;
 }
 
+void adsm_failure_copy(char ret_text[ADSM_FAILURE_TEXT], const char *text)
+{
+	const size_t length = strnlen(text, ADSM_FAILURE_TEXT - 1);
+
+	memcpy(ret_text, text, length);
+	ret_text[length] = 0;
+}
+
 void adsm_failure_add(struct adsm_home *home, uint64_t seq, const char *text)
 {
 	struct adsm_pending *pending = adsm_pending_of(home);
 	struct adsm_failure *failure = &pending->failures[pending->n_failures++ % ADSM_FAILURES];
-	const size_t length = strnlen(text, sizeof(failure->text) - 1);
 
 	failure->seq = seq;
-	memcpy(failure->text, text, length);
-	failure->text[length] = 0;
+	adsm_failure_copy(failure->text, text);
 }
 
-int adsm_failure_tell(struct adsm_home *home, uint64_t seq, int status)
+void adsm_failure_get(struct adsm_home *home, uint64_t seq, char ret_text[ADSM_FAILURE_TEXT])
 {
 	const struct adsm_pending *pending = adsm_pending_of(home);
-	struct adsm_failure failure = { 0 };
 	struct adsm_sigset old;
 
+	ret_text[0] = 0;
 	adsm_home_lock(home, &old);
 	for (unsigned i = 0; i < ADSM_FAILURES; i++)
 		if (pending->failures[i].seq == seq)
-			failure = pending->failures[i];
+			adsm_failure_copy(ret_text, pending->failures[i].text);
 	adsm_home_unlock(home, &old);
+}
+
+int adsm_failure_tell(const struct adsm_home *home, const char *why, int status)
+{
 	/* The device's own sentence is the best one. */
 	return adsm_fail(status, "a call on device %d failed: %s", home->index,
-			 failure.seq ? failure.text : adsm_home_reason(home, status));
+			 *why ? why : adsm_home_reason(home, status));
 }
 
 void adsm_pending_init(struct adsm_home *home)

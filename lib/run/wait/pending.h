@@ -7,6 +7,7 @@
 #define ADSM_PENDING_MAX ADSM_ENDED_AHEAD	/* calls of one device that may be outstanding */
 #define ADSM_OUTCOMES 1024		/* calls of one device whose end the library remembers */
 #define ADSM_FAILURES 64		/* failed calls of one device whose sentences the library remembers */
+#define ADSM_FAILURE_TEXT 512		/* bytes of such a sentence */
 #define ADSM_COALESCED_MAX 64		/* queues of the program whose commands are one call */
 
 struct adsm_caller;
@@ -33,7 +34,7 @@ struct adsm_outcome {			/* how a call ended */
 
 struct adsm_failure {			/* why a call failed, as the device says it */
 	uint64_t seq;
-	char text[512];
+	char text[ADSM_FAILURE_TEXT];
 };
 
 /* See coalesced.h. */
@@ -83,7 +84,11 @@ static inline struct adsm_call *adsm_pending_call(const struct adsm_home *home, 
 bool adsm_outcome_get(struct adsm_home *home, uint64_t seq, struct adsm_outcome *ret_outcome);
 /* Note why call @seq has failed. Lock held. */
 void adsm_failure_add(struct adsm_home *home, uint64_t seq, const char *text);
-/* Set the calling thread's error text: call @seq has failed with @status, and why. Takes the lock. Returns @status. */
-int adsm_failure_tell(struct adsm_home *home, uint64_t seq, int status);
+/* Get why call @seq has failed; "": the library does not know. Takes the lock. */
+void adsm_failure_get(struct adsm_home *home, uint64_t seq, char ret_text[ADSM_FAILURE_TEXT]);
+/* Copy a sentence; signal-safe. */
+void adsm_failure_copy(char ret_text[ADSM_FAILURE_TEXT], const char *text);
+/* Set the calling thread's error text: a call has failed with @status, and @why, unless it is "". Returns @status. */
+int adsm_failure_tell(const struct adsm_home *home, const char *why, int status);
 /* A home is being opened: it has no calls. */
 void adsm_pending_init(struct adsm_home *home);

@@ -105,7 +105,7 @@ static int sync_home(struct adsm_home *home)
 	const bool synced = home->n_synced || adsm_observes(ADSM_OBSERVE_PAGES);
 	bool one = adsm_calls.once[home->index] && !synced && !home->has_service;
 	struct adsm_sigset old;
-	uint64_t failed_seq = 0;
+	char why[ADSM_FAILURE_TEXT];
 	int error = 0, failed;
 
 	if (!seq && !synced)
@@ -129,14 +129,14 @@ static int sync_home(struct adsm_home *home)
 	}
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = adsm_caller_collect(home->index, &failed_seq);
+	error = adsm_caller_collect(home->index, why);
 	failed = acquire(home, 0);
 	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);
 	adsm_calls.last_seq[home->index] = 0;
 	if (error) {
 		if (!home->device->backend->status(home->device))
-			adsm_failure_tell(home, failed_seq, error);
+			adsm_failure_tell(home, why, error);
 		return error;
 	}
 	return fetch_error(home, failed);

@@ -29,7 +29,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 		if (why)
 			adsm_failure_add(home, call->seq, why);
 		if (call->thread)	/* otherwise the program asks its driver */
-			adsm_caller_failed(call->caller, call->thread, home->index, status, call->seq);
+			adsm_caller_failed(call->caller, call->thread, home->index, status, why ? why : "");
 		/* Not if the call failed because it waited for a unit that another, lost device was to set. */
 		if (status == -ENODEV && home->device->backend->status(home->device)) {
 			home->lost_seq = home->lost_seq ? home->lost_seq : call->seq;
