@@ -263,11 +263,13 @@ static void find_live(struct adsm_ptx_blocks *blocks)
 
 /* ---- loops that wait */
 
-/* Does an instruction read memory that other threads may write meanwhile? */
-static bool reads_shared_memory(const struct adsm_ptx_instruction *instruction)
+bool adsm_ptx_reads_changes(const struct adsm_ptx_instruction *instruction)
 {
 	if (adsm_ptx_is(instruction, "atom"))
 		return true;
+	if (adsm_ptx_is(instruction, "call"))
+		return instruction->n > 1 && instruction->operands[1].kind == ADSM_PTX_OP_FUNCTION &&
+		       instruction->operands[1].function->reads_changes;
 	return adsm_ptx_is(instruction, "ld") && (adsm_ptx_has(instruction, "volatile") ||
 		adsm_ptx_has(instruction, "relaxed") || adsm_ptx_has(instruction, "acquire") ||
 		adsm_ptx_has(instruction, "cv"));
@@ -277,6 +279,38 @@ struct chase {
 	uint64_t *wanted;		/* bits: registers that the loop's exits depend on */
 	bool writes_wanted, changed;
 };
+
+/*
+ * Does it load a value that the thread has stored itself: a local variable, or the result of a call? @locals: bits,
+ * registers with addresses of local memory. Code without optimization has a local variable for each value.
+ */
+static bool loads_own(const struct adsm_ptx_function *function, const struct adsm_ptx_instruction *instruction,
+		      const uint64_t *locals)
+{
+	const struct adsm_ptx_operand *base;
+
+	if (!adsm_ptx_is(instruction, "ld"))
+		return false;
+	base = &instruction->operands[1].elements[0];
+	if (base->kind == ADSM_PTX_OP_REGISTER)
+		return instruction->space == ADSM_PTX_GENERIC && adsm_ptx_bit(locals, base->reg);
+	if (base->kind != ADSM_PTX_OP_VARIABLE)
+		return false;
+	return instruction->space == ADSM_PTX_LOCAL ||
+	       (instruction->space == ADSM_PTX_PARAM &&
+		(base->variable < function->params || base->variable >= function->params + function->n_params));
+}
+
+static void find_locals(const struct adsm_ptx_function *function, uint64_t *locals)
+{
+	for (uint32_t i = 0; i < function->n; i++) {
+		const struct adsm_ptx_instruction *instruction = &function->instructions[i];
+
+		if (adsm_ptx_is(instruction, "cvta") && !adsm_ptx_has(instruction, "to") &&
+		    adsm_ptx_has(instruction, "local") && instruction->operands[0].kind == ADSM_PTX_OP_REGISTER)
+			adsm_ptx_set_bit(locals, instruction->operands[0].reg);
+	}
+}
 
 static void note_wanted_write(void *arg, uint32_t reg, bool writes)
 {
@@ -295,11 +329,15 @@ static void want(void *arg, uint32_t reg, bool writes)
 	chase->changed = true;
 }
 
-/* Do the exits of a loop, the blocks @first to @last, depend on memory that other threads may write? */
-static bool waits(const struct adsm_ptx_blocks *blocks, uint32_t first, uint32_t last, uint64_t *wanted)
+/*
+ * Do the exits of a loop, the blocks @first to @last, depend on memory that other threads may write? What the thread
+ * has stored itself counts as such memory if the loop reads any.
+ */
+static bool waits(const struct adsm_ptx_blocks *blocks, uint32_t first, uint32_t last, uint64_t *wanted,
+		  const uint64_t *locals)
 {
 	struct chase chase = { .wanted = wanted, .changed = true };
-	bool found = false;
+	bool found = false, loads = false, reads = false;
 
 	memset(wanted, 0, blocks->words * sizeof(*wanted));
 	for (uint32_t b = first; b <= last; b++) {
@@ -319,21 +357,24 @@ static bool waits(const struct adsm_ptx_blocks *blocks, uint32_t first, uint32_t
 
 				chase.writes_wanted = false;
 				adsm_ptx_each_register(instruction, note_wanted_write, &chase);
+				reads |= adsm_ptx_reads_changes(instruction);
 				if (!chase.writes_wanted)
 					continue;
-				found |= reads_shared_memory(instruction);
+				found |= adsm_ptx_reads_changes(instruction);
+				loads |= loads_own(blocks->function, instruction, locals);
 				adsm_ptx_each_register(instruction, want, &chase);
 			}
 		}
 	}
-	return found;
+	return found || (loads && reads);
 }
 
 /* Give the edges that go back to the start of a loop that waits a block with a yield. There is room for it. */
-static void add_spins(struct adsm_ptx_blocks *blocks, uint32_t *next, uint64_t *wanted)
+static void add_spins(struct adsm_ptx_blocks *blocks, uint32_t *next, uint64_t *wanted, uint64_t *locals)
 {
 	const uint32_t n = blocks->n;
 
+	find_locals(blocks->function, locals);
 	for (uint32_t b = 0; b < n; b++) {
 		struct adsm_ptx_block *block = &blocks->blocks[b];
 
@@ -342,7 +383,7 @@ static void add_spins(struct adsm_ptx_blocks *blocks, uint32_t *next, uint64_t *
 			struct adsm_ptx_block *spin = &blocks->blocks[blocks->n];
 			struct adsm_ptx_instruction *yield = &blocks->spins[blocks->n - n];
 
-			if (to > b || !waits(blocks, to, b, wanted))
+			if (to > b || !waits(blocks, to, b, wanted, locals))
 				continue;
 			*yield = (struct adsm_ptx_instruction){
 				.opcode = "spin", .line = block->by ? block->by->line : 0,
@@ -404,8 +445,8 @@ int adsm_ptx_blocks_find(const struct adsm_ptx_function *function, bool lockstep
 		block->n = (b + 1 < blocks.n ? block[1].first : function->n) - block->first;
 		next = end_block(block, function, block_at, next);
 	}
-	add_spins(&blocks, next, blocks.bits);
-	memset(blocks.bits, 0, blocks.words * sizeof(*blocks.bits));
+	add_spins(&blocks, next, blocks.bits, blocks.bits + blocks.words);
+	memset(blocks.bits, 0, (size_t)2 * blocks.words * sizeof(*blocks.bits));
 	for (uint32_t b = 0; b < blocks.n; b++) {
 		struct adsm_ptx_block *block = &blocks.blocks[b];
 		uint64_t *bits = blocks.bits + (size_t)b * blocks.words * 4;

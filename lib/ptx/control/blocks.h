@@ -56,6 +56,8 @@ bool adsm_ptx_arrives(const struct adsm_ptx_instruction *instruction);
 
 /* Is it the call of grid.sync(), at which all threads of the grid meet? */
 bool adsm_ptx_is_grid_sync(const struct adsm_ptx_instruction *instruction);
+/* Does it read memory that other threads may write meanwhile, or call a function that does? */
+bool adsm_ptx_reads_changes(const struct adsm_ptx_instruction *instruction);
 /* Is it the yield of a loop that waits? It is no instruction of the PTX, and has no operands. */
 bool adsm_ptx_is_spin(const struct adsm_ptx_instruction *instruction);
 

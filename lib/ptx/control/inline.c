@@ -34,12 +34,26 @@ struct part {
 	uint32_t first_register, first_variable, first;	/* in the target: registers, variables, instructions */
 };
 
-static bool find_yield(const struct adsm_ptx_function *function)
+/* Do threads wait in a function for others, by a yield or in a loop? */
+static int find_state(const struct adsm_ptx_function *function, enum state *ret_state)
 {
+	struct adsm_ptx_blocks blocks;
+	int error;
+
+	*ret_state = WAITS_NOT;
 	for (uint32_t i = 0; i < function->n; i++)
 		if (adsm_ptx_is_yield(&function->instructions[i]))
-			return true;
-	return false;
+			*ret_state = WAITS;
+	if (*ret_state == WAITS || !function->reads_changes || function->is_entry)
+		return 0;
+	error = adsm_ptx_blocks_find(function, false, &blocks);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < blocks.n; i++)
+		if (blocks.blocks[i].by && adsm_ptx_is_spin(blocks.blocks[i].by))
+			*ret_state = WAITS;
+	adsm_ptx_blocks_destroy(&blocks);
+	return 0;
 }
 
 static const struct adsm_ptx_function *callee_of(const struct adsm_ptx_instruction *instruction)
@@ -364,8 +378,9 @@ static int visit(struct adsm_ptx_module *module, uint32_t index, enum state *sta
 	}
 	if (!error)
 		error = change(module, function, states, left);
-	states[index] = find_yield(function) ? WAITS : WAITS_NOT;
-	return error;
+	for (uint32_t i = 0; i < function->n; i++)
+		function->reads_changes |= adsm_ptx_reads_changes(&function->instructions[i]);
+	return error ? error : find_state(function, &states[index]);
 }
 
 int adsm_ptx_inline(struct adsm_ptx_module *module)

@@ -6,8 +6,9 @@
 
 /*
  * A thread that waits is left and resumed, which a C function that is called cannot be. So put the body of each device
- * function with a barrier, or an exchange inside a warp, into the functions that call it. What is recursive or called
- * through a pointer stays as it is, and is refused later. The numbers of variables and functions are not valid
+ * function with a barrier, an exchange inside a warp, or a loop that waits for other threads into the functions that
+ * call it. What is recursive or called through a pointer stays as it is: barriers and exchanges in it are refused
+ * later, and a loop in it waits without leaving its thread. The numbers of variables and functions are not valid
  * afterwards. Returns 0 or -ENOMEM.
  */
 int adsm_ptx_inline(struct adsm_ptx_module *module);

@@ -69,7 +69,7 @@ static void fresh(const struct cuda_case *c, void *const *args, unsigned launch)
 {
 	int *flags = args[0], *out = args[1];
 
-	flags[0] = flags[3] = flags[4] = 1;
+	flags[0] = flags[3] = flags[4] = flags[5] = flags[6] = 1;
 	for (int t = 0; t < (int)c->block[0]; t++)
 		out[t] = t;
 }
@@ -80,6 +80,6 @@ const struct cuda_case waits_cases[] = {
 	{ .kernel = "wait_unset", { 1 }, { 40 }, 0,
 	  { BUFFER(I32, 100, RANDOM), BUFFER(I32, 40, ZERO), VALUE(int, 100) }, unset },
 	{ .kernel = "wait_tiles", { 2 }, { 256 }, 0, { BUFFER(I32, 512, RANDOM), BUFFER(I32, 512, ZERO) }, tiles },
-	{ .kernel = "wait_fresh", { 1 }, { 64 }, 0, { BUFFER(I32, 5, ZERO), BUFFER(I32, 64, ZERO) }, fresh },
+	{ .kernel = "wait_fresh", { 1 }, { 64 }, 0, { BUFFER(I32, 7, ZERO), BUFFER(I32, 64, ZERO) }, fresh },
 	{ 0 },
 };

@@ -109,6 +109,18 @@ __device__ int cached_load(const int *p)
 	return value;
 }
 
+/* What clang does not put into its callers: a load, and a loop that waits. */
+__device__ __noinline__ int called_load(const int *p)
+{
+	return __ldcv(p);
+}
+
+__device__ __noinline__ void wait_for(const int *p)
+{
+	while (called_load(p) == 0)
+		;
+}
+
 /* Threads wait for later threads of the block by loads that get what these have stored. */
 extern "C" __global__ void wait_fresh(int *flags, int *out)
 {
@@ -123,7 +135,12 @@ extern "C" __global__ void wait_fresh(int *flags, int *out)
 	if (i == 2)
 		while (cached_load(flags + 4) == 0)
 			;
+	if (i == 3)
+		while (called_load(flags + 5) == 0)
+			;
+	if (i == 4)
+		wait_for(flags + 6);
 	if (i >= 32)
-		atomicExch(flags + (i == 32 ? 0 : i == 33 ? 3 : 4), 1);
+		atomicExch(flags + (i == 32 ? 0 : i == 33 ? 3 : i == 34 ? 4 : i == 35 ? 5 : 6), 1);
 	out[i] = i;
 }
