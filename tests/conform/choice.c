@@ -157,11 +157,11 @@ static void start_small(void)
 		skip("the size of the memory is the device's");
 }
 
-/* The device has no room for another object. */
-static void fill_up(int device)
+/* The device has no room for another object. @size: in KiB. */
+static void fill_up(int device, size_t size)
 {
 	CHECK_OK(adsmDeviceSet(device));
-	CHECK(adsmDeviceAlloc(900 << 10));
+	CHECK(adsmDeviceAlloc(size << 10));
 }
 
 /* Nor does a call go where its objects find no room. */
@@ -171,7 +171,7 @@ static void full(void)
 
 	start_small();
 	for (int i = 1; i < n_devices; i++)
-		fill_up(i);
+		fill_up(i, 900);
 	p = words_on(0, 0);
 	increment(p);
 	keep_busy();
@@ -181,13 +181,36 @@ static void full(void)
 	expect(p, 2);
 }
 
+/* Nor if a device has a copy of what the call reads, and no room for one more object beside the copy. */
+static void copied(void)
+{
+	unsigned *p, *q, *r;
+
+	start_small();
+	p = words_on(0, 0);
+	increment(p);
+	q = words_on(0, 5);
+	increment(q);
+	r = words_on(1, 0);
+	CALL("copy", N, adsmPtr(q), adsmPtr(r), adsmVal((unsigned)N));
+	SYNC();
+	CHECK_OK(adsmFree(r));
+	for (int i = 1; i < n_devices; i++)
+		fill_up(i, i == 1 ? 700 : 900);
+	keep_busy();
+	CALL("copy", N, adsmPtr(q), adsmPtr(p), adsmVal((unsigned)N));
+	SYNC();
+	CHECK_EQ(info(p).device, 0);
+	expect(p, 6);
+}
+
 /* Nor does it stay where its objects have no memory, and find no room. */
 static void room(void)
 {
 	unsigned *p;
 
 	start_small();
-	fill_up(0);
+	fill_up(0, 900);
 	p = words(N, 1);
 	CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
 	increment(p);
@@ -201,6 +224,7 @@ static const struct conform_case cases[] = {
 	CASE("any-unnamed", unnamed),
 	CASE("any-input", input),
 	CASE("any-full", full),
+	CASE("any-copied", copied),
 	CASE("any-room", room),
 };
 

@@ -417,7 +417,7 @@ static void refused(void)
 /* A call whose objects do not fit on its device together changes nothing, not even what it would overwrite. */
 static void full(void)
 {
-	unsigned *a, *c, *d;
+	unsigned *a, *b, *c, *d;
 
 	start_small();
 	a = words_on(0, 1);
@@ -433,10 +433,23 @@ static void full(void)
 	SETTLE();
 	expect(a, 2);
 	CHECK_OK(adsmDeviceFree(d));
+	/* The device has a copy of what the call reads: its memory counts once. */
+	b = words_on(0, 5);
+	increment(b);
+	add_on(1, b, c, c);
+	d = adsmDeviceAlloc(SIZE * 2);
+	CHECK(d);
+	CHECK_ERROR(adsmCall(kernel("add"), blocks(N), lanes(), adsmPtr(b), adsmPtr(c), adsmPtr(a),
+			     adsmVal((unsigned)N)), ENOMEM);
+	CHECK_SAYS("do not fit on device 1");
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(stats().moved, 0);
+	SETTLE();
+	expect(a, 2);
+	CHECK_OK(adsmDeviceFree(d));
 	increment(a);
 	copy(c, a);
-	SETTLE();
-	expect(a, 9);
+	expect_sum(a, 15);
 	CHECK_EQ(info(a).device, 1);
 }
 

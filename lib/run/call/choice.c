@@ -140,8 +140,10 @@ static uint64_t begins_ns(const struct adsm_bound *bound, struct adsm_home *home
 	for (size_t i = 0; i < n; i++) {
 		const struct need *need = &needs[i];
 
-		if (need->copies >> home->index & 1)
+		if (need->copies >> home->index & 1) {
+			size += need->span;	/* the memory of copies counts as free */
 			continue;
+		}
 		if (need->home == home) {
 			ns += transfer_ns(home, ADSM_TO_DEVICE, need->sent_here);
 			absent |= need->absent;

@@ -309,19 +309,15 @@ static int check_one(const struct adsm_bound *bound, size_t i, uint64_t *size)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = find(bound, &bound->pointers[i], &old);
-	bool again, copies;
-	size_t span;
 	int error;
 
 	if (!object)
 		return 0;
 	error = check(bound, &bound->pointers[i], object);
-	again = adsm_bound_names(bound, object, i);
-	copies = is_copied(bound, object);
-	span = object->span;
+	/* Also if the device has a copy: the memory of copies counts as free. */
+	if (!error && !adsm_bound_names(bound, object, i))
+		*size += object->span;
 	adsm_home_unlock(object->home, &old);
-	if (!error && !again && !(copies && adsm_replicate_has(bound->home, object)))
-		*size += span;
 	return error;
 }
 

@@ -130,7 +130,9 @@ bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *
 	uint64_t free;
 
 	adsm_home_lock(home, &old);
-	free = adsm_objects_memory_free(home);
+	/* Copies can end. @size has the objects of this call's wanted copies; copies of other calls are wanted for a
+	 * short time. */
+	free = adsm_objects_memory_free(home) + adsm_replicas_wanted(home);
 	for (size_t i = 0; i < bound->n_pointers; i++) {
 		object = adsm_object_find_locked(home, (uintptr_t)bound->pointers[i].p);
 		if (object && !object->memory && !adsm_bound_names(bound, object, i))
