@@ -2,6 +2,7 @@
 /* bind.h - the arguments of a call, checked and copied, and the objects that it uses. */
 #pragma once
 
+#include "core/index.h"
 #include "core/object.h"
 #include "core/options.h"
 #include "once/once.h"
@@ -118,9 +119,13 @@ static inline unsigned adsm_bound_access(const struct adsm_bound *bound, size_t 
 	return known ? bound->uses[i].access : ADSM_ACCESS_INOUT;
 }
 
+/* As in bind.c: a raw pointer to the end of an object is of that if no other object begins there. */
 static inline bool adsm_pointer_reaches(const struct adsm_named_pointer *pointer, const struct adsm_object *object)
 {
-	return (uintptr_t)pointer->p - object->start < object->span + pointer->raw;
+	const uintptr_t p = (uintptr_t)pointer->p;
+
+	return p - object->start < object->span ||
+		(pointer->raw && p - object->start == object->span && !adsm_index_find(p));
 }
 
 /* Does one of the first @n pointers of the call reach the object? */

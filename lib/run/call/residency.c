@@ -134,8 +134,13 @@ bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *
 	 * short time. */
 	free = adsm_objects_memory_free(home) + adsm_replicas_wanted(home);
 	for (size_t i = 0; i < bound->n_pointers; i++) {
-		object = adsm_object_find_locked(home, (uintptr_t)bound->pointers[i].p);
-		if (object && !object->memory && !adsm_bound_names(bound, object, i))
+		const uintptr_t p = (uintptr_t)bound->pointers[i].p;
+
+		object = adsm_object_find_locked(home, p);
+		if (!object && bound->pointers[i].raw)
+			object = adsm_object_find_locked(home, p - 1);
+		if (object && !object->memory && adsm_pointer_reaches(&bound->pointers[i], object) &&
+		    !adsm_bound_names(bound, object, i))
 			size += object->span;
 	}
 	for (uint32_t i = 0; free < size && (object = adsm_object_slot(i)); i++)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - calls of kernels in CUDA C: which bytes of objects the library sends, and what addresses kernels get.
+ * calls.c - calls of kernels in CUDA C: which bytes of objects the library sends, what addresses kernels get, and which
+ * objects move.
  * calls MODULE: the one of kernels.cu. An object that a call writes whole (OUT) is not sent.
  */
 #include <adsm.h>
+#include <adsm_prefetch.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -156,6 +158,79 @@ static void addresses(void)
 			  adsmPtr(in)), -EINVAL);
 }
 
+/* ---- Objects directly behind each other, on two devices ------------------------------------ */
+
+#define BIG ((size_t)600 << 10)		/* a device has room for one */
+
+static float *alloc_on(int device, size_t size)
+{
+	float *p;
+
+	CHECK_OK(adsmDeviceSet(device));
+	p = adsmAlloc(size);
+	CHECK(p);
+	fill(p, 100);
+	return p;
+}
+
+static int device_of(const void *p)
+{
+	adsmObjectProps props = { .struct_size = sizeof(props) };
+
+	CHECK_OK(adsmObjectInfo(p, &props));
+	return props.device;
+}
+
+/* Run out = in on device 0, where @there is. Returns as adsmCall(). */
+static int copy_on_0(adsmArg to, const float *from, const float *there)
+{
+	CHECK_OK(adsmDeviceSet(0));
+	return adsmCall(kernel("guarded"), adsmDim3(16, 1, 1), adsmDim3(THREADS, 1, 1), to, adsmPtr(from), adsmVal(N),
+			adsmUse(there, ADSM_ACCESS_IN));
+}
+
+/* The address of an object is also the end of the one before it. The call does not use that one for this reason. */
+static void neighbours(const char *name)
+{
+	float *idle, *a, *b, *c;
+	adsmEvent event;
+
+	CHECK_OK(adsmShutdown());
+	CHECK_OK(adsmOption("cpu_devices", "2"));
+	CHECK_OK(adsmOption("cpu_memory_size", "1M"));
+	module = adsmModuleLoad(name);
+	CHECK(module);
+	idle = alloc_on(0, BIG);
+	a = alloc_on(1, BIG);
+	b = alloc_on(1, BIG);
+	c = alloc_on(0, SIZE);
+	CHECK((char *)a == (char *)idle + BIG && (char *)b == (char *)a + BIG && (char *)c == (char *)b + BIG);
+	/* An object that a call only reads is copied, also if the call writes the one behind it. */
+	CHECK_OK(adsmCall(kernel("grid_stride"), adsmDim3(1, 1, 1), adsmDim3(THREADS, 1, 1), adsmPtr(b), adsmVal(N)));
+	CHECK_OK(copy_on_0(adsmPtr(c), b, c));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(device_of(b), 1);
+	for (int i = 0; i < N; i++)
+		CHECK_AT(c[i], i, i);
+	/* Both count in what the call needs: it is refused, and nothing is lost. */
+	CHECK_OK(adsmCall(kernel("grid_stride"), adsmDim3(1, 1, 1), adsmDim3(THREADS, 1, 1), adsmPtr(b), adsmVal(N)));
+	CHECK_EQ(copy_on_0(adsmOut(b), a, c), -ENOMEM);
+	CHECKF(strstr(adsmLastError(), "do not fit on device 0"), "%s", adsmLastError());
+	CHECK_OK(adsmSync());
+	CHECK_EQ(device_of(b), 1);
+	for (int i = 0; i < N; i++) {
+		CHECK_AT(a[i], i, 100 + i);
+		CHECK_AT(b[i], i, i);
+	}
+	/* The idle object makes room for the one behind it. */
+	CHECK_OK(adsmPrefetch(idle, BIG, 0, &event));
+	CHECK_OK(adsmEventWait(event));
+	CHECK_OK(copy_on_0(adsmPtr(c), a, c));
+	CHECK_OK(adsmSync());
+	for (int i = 0; i < N; i++)
+		CHECK_AT(c[i], i, 100 + i);
+}
+
 /* A module whose text of writes is damaged is refused. */
 static void damaged(const char *name)
 {
@@ -198,6 +273,11 @@ int main(int argc, char **argv)
 	by_others();
 	addresses();
 	damaged(argv[1]);
+	CHECK_OK(adsmFree(out));
+	CHECK_OK(adsmFree(in));
+	CHECK_OK(adsmFree(other));
+	CHECK_OK(adsmModuleUnload(module));
+	neighbours(argv[1]);
 	printf("right\n");
 	return 0;
 }
