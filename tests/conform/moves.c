@@ -733,6 +733,50 @@ static void threads(void)
 	expect_objects();
 }
 
+/* Calls that make room on device 1: it has memory for one of the two objects. */
+static void *make_room(void *arg)
+{
+	CHECK_OK(adsmDeviceSet(1));
+	for (size_t i = 0; !ended; i++) {
+		increment(objects[i % 2]);
+		n_calls[i % 2]++;
+		SYNC();
+	}
+	return NULL;
+}
+
+/* An object moves to a device and back. It fits there each time, also while another call makes room. */
+static void room_threads(void)
+{
+	unsigned *p, *small[2];
+	pthread_t other;
+
+	start_small();
+	for (int d = 0; d < 2; d++)
+		small[d] = words_on(d, (unsigned)d);
+	for (int i = 0; i < 2; i++)
+		objects[i] = words(3 * N, 0);
+	p = words(3 * N, 0);
+	CHECK_OK(pthread_create(&other, NULL, make_room, NULL));
+	for (unsigned turn = 0; turn < 200; turn++) {
+		const int d = (int)(turn % 2);
+
+		CHECK_OK(adsmDeviceSet(d));
+		CALL("add", 64, adsmPtr(small[d]), adsmPtr(small[d]), adsmPtr(p), adsmVal(64u));
+		SYNC();
+		CHECK_EQ(info(p).device, d);
+	}
+	ended = true;
+	CHECK_OK(pthread_join(other, NULL));
+	for (size_t i = 0; i < 64; i++)
+		CHECK_AT(p[i], i, 2 + 2 * i);
+	for (int i = 0; i < 2; i++) {
+		CALL("increment", 0, adsmPtr(objects[i]), adsmVal(0u));
+		SYNC();
+		expect(objects[i], n_calls[i]);
+	}
+}
+
 #define AHEAD 8
 
 /* Use an object in calls of its device, so that some of them have not ended, until it has moved. */
@@ -945,6 +989,7 @@ static const struct conform_case cases[] = {
 	CASE("move-ahead-running", ahead_running),
 	CASE("move-ahead-used", ahead_used),
 	CASE("move-threads", threads),
+	CASE("move-room-threads", room_threads),
 	CASE("move-turn", turn),
 	CASE("move-touches", touches),
 	CASE("move-killed", killed),

@@ -157,7 +157,7 @@ static uint64_t begins_ns(const struct adsm_bound *bound, struct adsm_home *home
 		if (need->used && backlogs[need->home->index] > after)
 			after = backlogs[need->home->index];
 	}
-	return (size || absent) && !adsm_residency_could_fit(bound, home, size) ? UINT64_MAX : ns + after;
+	return (size || absent) && !adsm_residency_could_fit(bound, home, size, false) ? UINT64_MAX : ns + after;
 }
 
 struct adsm_home *adsm_choose(const struct adsm_bound *bound)

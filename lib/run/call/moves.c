@@ -330,7 +330,7 @@ static int check_all(const struct adsm_bound *bound)
 
 	for (size_t i = 0; !error && i < bound->n_pointers; i++)
 		error = check_one(bound, i, &size);
-	if (error || !size || adsm_residency_could_fit(bound, bound->home, size))
+	if (error || !size || adsm_residency_could_fit(bound, bound->home, size, true))
 		return error;
 	return adsm_fail(-ENOMEM, "kernel '%s': its objects do not fit on device %d, %s, of %lu bytes: %lu bytes of "
 			 "them are on other devices", bound->kernel->info->name, bound->home->index, device->name,

@@ -94,11 +94,26 @@ static uint64_t kept_by_another(const struct adsm_bound *bound)
 	return size;
 }
 
+/* Bytes of device memory that threads are taking for objects, or freeing. They are neither free nor memory of an
+ * object that can be displaced, but soon they are one or the other. */
+static uint64_t in_transit(const struct adsm_home *home)
+{
+	const struct adsm_object *object;
+	uint64_t size = 0;
+
+	for (const struct adsm_replica *replica = home->replicas; replica; replica = replica->next)
+		size += replica->ending && replica->memory ? replica->span : 0;
+	for (uint32_t i = 0; (object = adsm_object_slot(i)); i++)
+		size += adsm_object_is_at(object, home) && object->live && object->placing ? object->span : 0;
+	return size;
+}
+
 static const char *name_of(const struct adsm_bound *bound)
 {
 	return bound->kernel ? bound->kernel->info->name : "the program's own commands";
 }
 
+/* Returns 1 if the lock was given back: look again. */
 static int check_fits(const struct adsm_bound *bound)
 {
 	const struct adsm_device *device = bound->home->device;
@@ -112,6 +127,10 @@ static int check_fits(const struct adsm_bound *bound)
 			others += object->span;
 	if (sizes.absent <= free + others)
 		return 0;
+	if (in_transit(bound->home)) {
+		adsm_home_wait(bound->home);
+		return 1;
+	}
 	if (sizes.absent <= free + others + kept_by_another(bound))
 		return -EAGAIN;
 	return adsm_fail(-ENOMEM, "kernel '%s': its objects need %lu bytes of device memory, and have %lu of them; "
@@ -123,13 +142,12 @@ static int check_fits(const struct adsm_bound *bound)
 			 (unsigned long)others);
 }
 
-bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size)
+/* Bytes that are missing on @home for @size bytes of objects from elsewhere and for the call's objects there. */
+static uint64_t missing(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size)
 {
 	struct adsm_object *object;
-	struct adsm_sigset old;
 	uint64_t free;
 
-	adsm_home_lock(home, &old);
 	/* Copies can end. @size has the objects of this call's wanted copies; copies of other calls are wanted for a
 	 * short time. */
 	free = adsm_objects_memory_free(home) + adsm_replicas_wanted(home);
@@ -146,8 +164,19 @@ bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *
 	for (uint32_t i = 0; free < size && (object = adsm_object_slot(i)); i++)
 		if (may_leave_any_time(object, home) && !adsm_bound_names(bound, object, bound->n_pointers))
 			free += object->span;
+	return free < size ? size - free : 0;
+}
+
+bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size, bool waits)
+{
+	uint64_t lacking, transit = 0;
+	struct adsm_sigset old;
+
+	adsm_home_lock(home, &old);
+	while ((lacking = missing(bound, home, size)) && (transit = in_transit(home)) && waits)
+		adsm_home_wait(home);
 	adsm_home_unlock(home, &old);
-	return free >= size;
+	return lacking <= transit;
 }
 
 /* ---- displacing */
@@ -270,6 +299,10 @@ static int displace_oldest(const struct adsm_bound *bound, struct adsm_sigset *o
 	size_t fetched = 0;
 	int result = 0;
 
+	if (!object && in_transit(home)) {
+		adsm_home_wait(home);
+		return 0;
+	}
 	if (!object)
 		return kept_by_another(bound) ? -EAGAIN :
 			adsm_fail(-ENOMEM, "kernel '%s': %s has no memory left for the objects of the call",

@@ -41,6 +41,9 @@ int adsm_bind_resident(struct adsm_bound *bound, struct adsm_sigset *old);
 int adsm_residency_step(struct adsm_object *object, uint64_t seq, size_t piece, size_t *fetched,
 			struct adsm_sigset *old);
 
-/* Could @home get memory for @size bytes of objects from elsewhere, and for the call's objects that are there? No lock
- * is held. */
-bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size);
+/*
+ * Could @home get memory for @size bytes of objects from elsewhere, and for the call's objects that are there? No lock
+ * is held. @waits: the answer is exact, but the thread may wait until other threads have taken or freed memory, as long
+ * as a kernel runs on @home. Otherwise such memory counts as free.
+ */
+bool adsm_residency_could_fit(const struct adsm_bound *bound, struct adsm_home *home, uint64_t size, bool waits);
