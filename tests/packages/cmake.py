@@ -52,6 +52,26 @@ find_package(adsm {version} REQUIRED)
             "-DWANTED=" + wanted, status=status)
 
 
+def through_link(cmake, folder, prefix):
+    """The folder of libraries is a symbolic link, as /lib is one to /usr/lib. The headers are beside what it names."""
+    project, root = os.path.join(folder, "link"), os.path.join(folder, "root")
+    os.mkdir(project)
+    os.mkdir(root)
+    for name in {"lib", "lib64"} & set(os.listdir(prefix)):
+        os.symlink(os.path.join(prefix, name), os.path.join(root, name))
+    write(os.path.join(project, "CMakeLists.txt"), """cmake_minimum_required(VERSION 3.20)
+project(link NONE)
+find_package(adsm REQUIRED)
+message("found in ${adsm_DIR}")
+get_target_property(include adsm::adsm INTERFACE_INCLUDE_DIRECTORIES)
+if(NOT EXISTS "${include}/adsm.h")
+	message(FATAL_ERROR "there is no ${include}/adsm.h")
+endif()
+""")
+    said = run(cmake, "-S", project, "-B", os.path.join(project, "build"), "-DCMAKE_PREFIX_PATH=" + root)
+    expect("found in the linked folder", "found in " + root in said, True)
+
+
 def listed(out):
     """The list for clangd has the program and the sources of kernels, with their options."""
     with open(os.path.join(out, "compile_commands.json"), encoding="utf-8") as file:
@@ -70,6 +90,7 @@ def main(cmake, meson, build, sanitizer):
     with tempfile.TemporaryDirectory() as folder:
         prefix = installed(meson, build, os.path.join(folder, "installed"))
         versions(cmake, folder, prefix)
+        through_link(cmake, folder, prefix)
         project, out = os.path.join(folder, "project"), os.path.join(folder, "out")
         shutil.copytree(SOURCES, project)
         header = os.path.join(project, "factor.h")
