@@ -139,6 +139,34 @@ def test_pip(tmp_path):
     assert done.stdout == f"{tmp_path}/site/adsm/__init__.py {adsm.__version__}\n"
 
 
+DEBIAN = "import sysconfig; sysconfig.get_path('purelib', 'posix_local')"
+
+
+@pytest.mark.parametrize("prefix, option, folder", [
+    ("/usr/local", [], None), ("/usr", [], "/usr/lib/python3/dist-packages"),
+    ("/usr/local", ["-Dpython.purelibdir=own"], "/usr/local/own")])
+def test_install_for_debian(tmp_path, prefix, option, folder):
+    """Meson installs into a folder that Debian's Python searches: a folder of its packages only below /usr."""
+    meson, python = shutil.which("meson"), "/usr/bin/python3"
+    if not meson or subprocess.run([python, "-c", DEBIAN], check=False, capture_output=True).returncode:
+        pytest.skip("no meson, or /usr/bin/python3 is not Debian's")
+    searched = subprocess.run([python, "-c", "import site; print(*site.getsitepackages())"], check=True, text=True,
+                              capture_output=True).stdout.split()
+    shutil.copytree(BINDINGS, tmp_path / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "meson.build").write_text("project('python')\nsubdir('python')\n")
+    (tmp_path / "meson_options.txt").write_text("option('python', type: 'boolean', value: true)\n")
+    environment = dict(os.environ, PATH="/usr/bin:/bin", DESTDIR=str(tmp_path / "root"))
+    environment.pop("LD_PRELOAD", None)
+    for command in (["setup", "--prefix", prefix, *option, tmp_path / "build", tmp_path],
+                    ["install", "-C", tmp_path / "build"]):
+        subprocess.run([meson, *command], check=True, env=environment, capture_output=True)
+    found, = (tmp_path / "root").glob("**/adsm")
+    names = {path.name for path in (BINDINGS / "adsm").iterdir()} - {"__pycache__"}
+    assert {path.name for path in found.iterdir()} == names
+    found = "/" + str(found.parent.relative_to(tmp_path / "root"))
+    assert found == folder if folder else found in searched
+
+
 def test_example(tmp_path):
     example = BINDINGS / "examples" / "spots.py"
     done = subprocess.run([sys.executable, example, tmp_path / "spots.png", "--steps", "200"], check=False,
