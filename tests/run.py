@@ -79,6 +79,17 @@ def said(test):
     return ((test.get("stdout") or "") + (test.get("stderr") or "")).rstrip().splitlines()
 
 
+def not_run(arguments, results):
+    """The tests that the arguments name and that are not in the results: Meson 1.0 says nothing of them. Each option of
+    ./dev has a value."""
+    names = [name for before, name in zip(["", *arguments], arguments)
+             if not before.startswith("-") and not name.startswith("-")]
+    # Older Mesons write "project:suite / name", newer ones "suite - project:name".
+    return [name for name in names
+            if not any(re.fullmatch(rf"(\S+:\S* / |(\S+ - )?\S+:)?{re.escape(name)}", test["name"])
+                       for test in results)]
+
+
 def tell_longest(results):
     """The longest tests, and how long one ran with none beside it: earlier or in parts, they make the whole shorter."""
     changes = sorted([(test["starttime"], 1) for test in results] +
@@ -131,6 +142,7 @@ def run(path, folder, arguments):
     for test in failed[:SHOWN]:
         print(f"-- {test['name']} ({test['result']})", *said(test)[-LINES:], sep="\n")
     failed = [f"{folder}: {test['name']} ({test['result']})" for test in failed]
+    failed += [f"{folder}: there is no test {name}" for name in not_run(arguments, results)]
     if len(results) != tests or not tests:
         sys.stdout.writelines(odd[-LINES:])
         failed.append(f"{folder}: meson test ended with {meson.returncode} after {len(results)} of {tests} tests")
