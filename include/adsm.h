@@ -200,7 +200,8 @@ ADSM_API void *adsmSafeAlloc(size_t size);
  *
  * @p: an address in an object.
  *
- * The address stays valid until adsmFree(): from the first call of this function on the object keeps its device memory.
+ * The address stays valid until adsmFree(), because after the first call of this function the object keeps its device
+ * memory.
  *
  * Returns the address, or 0 with errno:
  *   EINVAL    @p is not in an object
@@ -738,8 +739,8 @@ static inline adsmArg adsmUseAll(void)
 #ifdef __cplusplus
 }
 
-/* A value of the type that the kernel declares. The argument keeps the address of @value: of a temporary, it is valid
- * until the end of the full expression. */
+/* A value of the type that the kernel declares. The argument keeps the address of @value. If @value is a temporary, the
+ * argument is valid only until the end of the full expression. */
 template<typename T> inline adsmArg adsmVal(const T &value)
 {
 	return adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, &value, sizeof(T));
@@ -756,8 +757,8 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 #else
 /*
  * A value of the type that the kernel declares: a number or a structure. The argument is valid until the end of the
- * enclosing block of C. In C++ it keeps the address of @x: of a temporary, it is valid until the end of the full
- * expression.
+ * enclosing block of C. In C++ it keeps the address of @x. If @x is a temporary, the argument is valid only until the
+ * end of the full expression.
  */
 #define adsmVal(x) adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, \
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))

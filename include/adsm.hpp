@@ -74,7 +74,7 @@ inline const std::error_category &category() noexcept
 	return only;
 }
 
-/** Make an error code of 0 or a negative errno value, as functions of the library return it. */
+/** Convert 0 or a negative errno value, as functions of the library return it, to an error code. */
 inline std::error_code make_error_code(int result) noexcept
 {
 	return std::error_code(result < 0 ? -result : result, category());

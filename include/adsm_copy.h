@@ -87,7 +87,7 @@ ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t 
  * @event: from adsmCallEvent() (adsm_queue.h), adsmCopyToDeviceAsync(), adsmCopyToHostAsync() or adsmPrefetch()
  *         (adsm_prefetch.h).
  *
- * Returns 0 if it has ended without an error, its error, or:
+ * Returns 0 if the call, copy or prefetch ended without an error; its error if it failed; or:
  *   -EINVAL   @event is not an event, or the library has been started again since
  *   -EIO, -ENODEV  an object could not be fetched, or the device was lost
  *   -EDEADLK  a service waits for a call that waits for the service (adsm_service.h)

@@ -56,8 +56,8 @@
  * Operations:
  * - ADSM_ATOMIC_ADD(p, v), and _SUB, _MIN, _MAX, _AND, _OR, _XOR, _EXCHANGE, ADSM_ATOMIC_CAS(p, expected, v): atomic
  *   operations on int and unsigned. They return the old value. Their memory order is relaxed: they do not order other
- *   accesses. An atomic counts as one on an object, unless its target is a, a + i, &a[i] or &a[i].member of an
- *   ADSM_SHARED array a.
+ *   accesses. adsmcc assumes that an atomic operation acts on an object, unless its target is a, a + i, &a[i] or
+ *   &a[i].member, where a is an ADSM_SHARED array.
  * - adsm_sinf(x) and so on: the math functions on float. ADSM_MATH_ below lists them.
  * - ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC, ADSM_FREE: services, see adsm_kernel_services.h.
  *

@@ -28,8 +28,8 @@ typedef struct adsmLoan adsmLoan;
  * Lend memory to other code.
  *
  * During the loan the program may use the rest of the object. The program must not call a kernel that writes the lent
- * bytes. If the other code writes, it must not call one that reads them either. The library does not check this. The
- * program must not free the object before adsmLoanEnd().
+ * bytes. If the other code writes, the program must not call a kernel that reads these bytes, either. The library does
+ * not check this. The program must not free the object before adsmLoanEnd().
  *
  * @p, @size: a range in one object, or in ordinary memory.
  * @access: ADSM_ACCESS_IN: the other code reads. The library fetches the bytes that only the device has.

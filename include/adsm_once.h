@@ -414,7 +414,7 @@ inline int adsmOnceCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const A
 #else
 /*
  * Units @first to @first + @count - 1 of an object, as one argument of adsmOnceCall(). adsmOnceIn(): the call reads
- * them. adsmOnceOut(): the call sets them. The argument is valid in the block that contains it.
+ * them. adsmOnceOut(): the call sets them. The argument is valid until the end of the enclosing block of C.
  */
 #define adsmOnceIn(once, first, count) adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_IN, \
 	&(const adsmOnceRange){ once, first, count }, sizeof(adsmOnceRange))

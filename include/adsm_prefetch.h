@@ -30,7 +30,7 @@ extern "C" {
 /**
  * Move bytes of an object before they are needed, and return before they have moved.
  *
- * To the host: a thread of the library waits for the calls so far that may write the range. It then fetches the blocks
+ * To the host: a thread of the library waits for the earlier calls that may write the range. It then fetches the blocks
  * that only the device has, and opens them for reading. If a later call may write the object before its blocks have
  * moved, the prefetch ends without them and without an error.
  *
@@ -38,10 +38,10 @@ extern "C" {
  * again, unless the CPU writes them. With the protocol batch this has no effect, because the library does not detect
  * such writes.
  *
- * To another device than the object's: the thread waits for the calls so far that use the object. Then the whole object
- * moves to the device, also with the protocol batch, and the range is sent. Calls that use only objects of the device
- * then run there. The object does not move if a later call uses it before, a range of it is held, or a system call or a
- * loan writes it. The prefetch then ends without an error.
+ * To another device than the object's: the thread waits for the earlier calls that use the object. Then the whole
+ * object moves to the device, also with the protocol batch, and the range is sent. Calls that use only objects of the
+ * device then run there. The object does not move in three cases: a later call uses it before it has moved, a range of
+ * it is held, or a system call or a loan writes it. The prefetch then ends without an error.
  *
  * Prefetches to one device run in order, and so do prefetches from one device to the host. The two directions are not
  * ordered with each other. Meanwhile threads may access, discard and free the object, and calls may use it. An access

@@ -41,7 +41,7 @@ ADSM_API int adsmCallEvent(adsmEvent *ret_event);
  *
  * @event: from adsmCallEvent(), adsmCopyToDeviceAsync(), adsmCopyToHostAsync() or adsmPrefetch() (adsm_prefetch.h).
  *
- * Returns 0 if it has ended without an error, its error, or:
+ * Returns 0 if the call, copy or prefetch ended without an error; its error if it failed; or:
  *   -EBUSY    it has not ended
  *   -EINVAL   @event is not an event, or the library has been started again since
  */
@@ -115,7 +115,7 @@ ADSM_API int adsmQueueDestroy(adsmQueue *queue);
 ADSM_API int adsmQueueSet(adsmQueue *queue);
 
 /**
- * Let later calls of a queue begin after a call or a copy has ended. The call or copy may be on another device.
+ * Make later calls of a queue begin only after a call or a copy has ended. The call or copy may be on another device.
  *
  * The function does not wait. A later adsmCall() on the queue may wait for the event before it starts the kernel. If
  * the call or the copy of the event fails, later calls run nevertheless.

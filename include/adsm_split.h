@@ -26,9 +26,10 @@ extern "C" {
  */
 
 /**
- * Which bytes the blocks of the grid write. The index i of a block is its coordinate along the split dimension: the
- * first of z, y and x with several blocks, else x. All blocks with this index together write at most the bytes from
- * address + i * size to address + (i + 1) * size - 1. Bytes of this range beyond the end of the object are ignored.
+ * Which bytes the blocks of the grid write. The index i of a block is its coordinate along the split dimension. This is
+ * the first of z, y and x where the grid has more than one block; if there is none, x. All blocks with this index
+ * together write at most the bytes from address + i * size to address + (i + 1) * size - 1. Bytes of this range beyond
+ * the end of the object are ignored.
  */
 typedef struct adsmSplitRows {
 	void *address;			/* in an object that the kernel writes: the first byte for index 0 */
@@ -51,8 +52,8 @@ typedef struct adsmSplit {
 /**
  * Call a kernel with its grid split over devices, and wait until it has ended.
  *
- * The grid is split along the first of its dimensions z, y and x with several blocks, else along x. Each device runs
- * one contiguous part. The numbers of indices in two parts differ by at most one. The kernel sees the whole grid.
+ * The grid is split along the split dimension (adsmSplitRows). Each device runs one contiguous part. The numbers of
+ * indices in two parts differ by at most one. The kernel sees the whole grid.
  *
  * The objects that the kernel writes move to the first device of the list. Without a list, the first device is the one
  * where the object of rows[0] is. Each other device gets copies of the objects that the kernel reads, and memory for
