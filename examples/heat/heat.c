@@ -44,6 +44,8 @@ static struct head load(const char *path, float *plate, int n)
 	struct head head = { n, 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0 && errno != ENOENT)
+		fail(path, strerror(errno));
 	if (fd < 0) {
 		memset(plate, 0, size);
 		for (int x = 0; x < n; x++)

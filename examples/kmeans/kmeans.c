@@ -33,8 +33,9 @@ static float *read_points(const char *path, int *ret_n)
 
 	if (!file)
 		fail(path, strerror(errno));
-	while ((c = getc(file)) != EOF)
-		n += c == '\n';
+	/* The last line may have no newline. */
+	for (int before = '\n'; (c = getc(file)) != EOF; before = c)
+		n += before == '\n';
 	rewind(file);
 	points = shared((size_t)(n ? n : 1) * 2 * sizeof(*points));
 	for (int i = 0; i < n; i++)

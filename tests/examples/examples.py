@@ -104,6 +104,7 @@ def check_heat(run):
     assert run.shell("./heat 20 30 small") == f"30 steps: {plate(20, 30):.4f} degrees in the middle\n"
     assert "too short" in run.shell("head -c 100 plate >short; ! ./heat 60 1 short")
     assert "another size" in run.shell("! ./heat 61 1 plate")
+    assert "symbolic links" in run.shell("ln -s loop loop; ! ./heat 60 1 loop && test -L loop")
 
 
 def check_kmeans(run):
@@ -121,6 +122,7 @@ def check_kmeans(run):
         mean = [sum(point[i] for point in own) / len(own) for i in range(2)]
         assert len(own) == sums[centre] and all(abs(mean[i] - centre[i]) < 0.006 for i in range(2)), (centre, mean)
     assert "not x,y" in run.shell("printf '1,2\\n3;4\\n' >bad.csv; ! ./kmeans 1 bad.csv")
+    assert run.shell("printf '0,0\\n2,2' >two.csv; ./kmeans 1 two.csv") == "2 points around 1.00,1.00\n"
 
 
 def check_wordcount(run):
