@@ -263,9 +263,12 @@ int main(int argc, char **argv)
 		return end(0);
 	}
 	if (argc == 2 && !strcmp(argv[1], "--options-all")) {
-		adsm_options_load();
+		bool valid = !adsm_options_load();
+
+		if (!valid)
+			printf("%s\n\n", adsmLastError());
 		adsm_options_print(stdout, ADSM_OPTIONS_ALL);
-		return end(0);
+		return end(valid ? 0 : 1);
 	}
 	if (argc > 1 && *argv[1] != '-') {
 		bool shown = true;

@@ -138,6 +138,17 @@ static bool is_recording(const struct arguments *arguments, const char *option, 
 	return true;
 }
 
+/* Draws gnuplot the format that the name of the plot promises? */
+static bool is_drawn(const char *path)
+{
+	const char *ending = path ? strrchr(path, '.') : ".svg";
+
+	if (ending && (!strcmp(ending, ".svg") || !strcmp(ending, ".png")))
+		return true;
+	complain("--plot: %s does not end with .svg or .png", path);
+	return false;
+}
+
 /* ---- settings */
 
 /* The settings are all combinations of the lists. Protocols whose block is the whole object have no sizes. */
@@ -337,7 +348,7 @@ int main(int argc, char **argv)
 
 	forget_environment();
 	adsm_options_set("log", "silent");
-	if (!parse(argc, argv, &arguments) || !read_links(&arguments, links) ||
+	if (!parse(argc, argv, &arguments) || !read_links(&arguments, links) || !is_drawn(arguments.plot) ||
 	    is_recording(&arguments, "csv", arguments.csv) || is_recording(&arguments, "plot", arguments.plot))
 		return 2;
 	n_links = arguments.n_links ? arguments.n_links : 1;

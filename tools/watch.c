@@ -2,8 +2,6 @@
 /* watch.c - see watch.h. The rates are differences of two states of the process. */
 #include "watch.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +219,7 @@ int watch(pid_t pid, double interval, unsigned long n)
 	struct watched_state before;
 	struct watched watched;
 	const char *why = watch_find(pid, &watched);
+	bool is_read;
 
 	if (why) {
 		fprintf(stderr, "adsm-info: process %d: %s\n", (int)pid, why);
@@ -228,11 +227,16 @@ int watch(pid_t pid, double interval, unsigned long n)
 	}
 	if (isatty(STDOUT_FILENO))
 		fputs("\033[H\033[J", stdout);
-	if (watch_read(&watched, &before))
-		for (unsigned long i = 0; (!n || i < n) && show_next(&watched, &before, interval); i++)
-			;
+	is_read = watch_read(&watched, &before);
+	for (unsigned long i = 0; is_read && (!n || i < n); i++)
+		is_read = show_next(&watched, &before, interval);
 	free(before.objects);
-	if (kill(pid, 0) && errno == ESRCH)
+	if (watch_ended(&watched)) {
 		printf("process %d has ended\n", (int)pid);
-	return 0;
+		return 0;
+	}
+	if (!is_read)
+		fprintf(stderr, "adsm-info: process %d: the library is not there any more; perhaps the process runs "
+			"another program\n", (int)pid);
+	return is_read ? 0 : 1;
 }

@@ -206,3 +206,11 @@ bool watch_read(const struct watched *watched, struct watched_state *ret_state)
 		read_device(watched, i, &ret_state->devices[ret_state->n_devices++]);
 	return read_objects(watched, ret_state);
 }
+
+bool watch_ended(const struct watched *watched)
+{
+	char byte;
+
+	/* A process that only its parent still has to wait for has no memory: that is ESRCH, too. */
+	return !read_at(watched->pid, watched->table.total_at, &byte, sizeof(byte)) && errno == ESRCH;
+}

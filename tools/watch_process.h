@@ -45,5 +45,7 @@ struct watched_state {
  * later.
  */
 const char *watch_find(pid_t pid, struct watched *ret_watched);
-/* False: the process has ended, or it changed too much while it was read. */
+/* False: the process has ended, or it runs another program. */
 bool watch_read(const struct watched *watched, struct watched_state *ret_state);
+/* Has the process ended? Its parent may not know it yet. */
+bool watch_ended(const struct watched *watched);

@@ -179,7 +179,8 @@ def check_refused(folder, path):
             (["--sweep", path, path], 2, "only one"), (["--wrong", path], 2, "--wrong"), (["--csv"], 2, "value"),
             ([folder + "/none"], 1, "No such file"), (["--csv", folder + "/a/b", path], 1, "cannot write"),
             (["--link", "", path], 2, '--link: ""'), (["--link=9GB/s"] * 17 + [path], 2, "more than 16 options --link"),
-            ([REPLAY], 1, "it is not a recording"), (["/dev/null"], 1, "empty")]:
+            ([REPLAY], 1, "it is not a recording"), (["/dev/null"], 1, "empty"),
+            *((["--plot", name, path], 2, "does not end with .svg or .png") for name in ("p.pdf", "svg", "a.svg/p"))]:
         _, errors = replay(*arguments, status=status)
         if not errors.startswith("adsm-replay: ") or text not in errors or len(errors.splitlines()) != 1:
             fail(arguments, errors)

@@ -229,6 +229,10 @@ def shows():
     info = os.path.join(os.path.dirname(RUN), "adsm-info")
     for path, word in [(".", "Is a directory"), ("/dev/null", "Invalid argument"), ("none", "No such file")]:
         same(run(info, path), (1, b"", f"adsm-info: {path}: {word}" + " or directory" * (path == "none") + "\n"))
+    for options in [], ["--options-all"]:
+        status, out, _ = run(info, *options, env=dict(os.environ, ADSM_BLOCK_SIZE="7"))
+        same(status, 1)
+        says(out.decode(), "ADSM_BLOCK_SIZE=7 is not valid; valid: ", "ADSM_PROTOCOL")
     for options in [], ["--options-all"], ["--options-markdown"], ["--help"], [KERNELS]:
         with open("/dev/full", "wb") as full:
             done = subprocess.run([info, *options], stdout=full, stderr=subprocess.PIPE, check=False)

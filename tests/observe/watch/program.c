@@ -2,11 +2,13 @@
 /*
  * program.c - a program to watch: program MODULE. For each line of standard input: "round" calls a kernel and reads its
  * output, "run" does so until the input ends, "stats" does nothing. Each line is answered by counters of the process.
+ * "exec" is not: the process then runs another program, until the input ends.
  */
 #include <adsm.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N (64 << 10)
 
@@ -44,6 +46,8 @@ int main(int argc, char **argv)
 		adsmStats stats;
 		int error = 0;
 
+		if (!strcmp(line, "exec\n"))
+			error = execlp("cat", "cat", (char *)NULL);
 		do
 			error |= strcmp(line, "stats\n") ? one_round() : 0;
 		while (!strcmp(line, "run\n") && !error && !poll(&input, 1, 0));

@@ -99,6 +99,17 @@ def check_terminal(running):
     check(f"not drawn in place: {said}", said.count(b"\033[H") == 3 and b"no object is busy\033[K" in said)
 
 
+def check_exec(running):
+    """It has not ended, but it is another program."""
+    watcher = subprocess.Popen([info, "--watch", str(running.pid), "--interval", "0.01"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, encoding="utf-8")
+    watcher.stdout.readline()
+    running.do("exec")
+    out, said = watcher.communicate(timeout=60)
+    check(f"after exec: {watcher.returncode}, {said}", watcher.returncode == 1 and "another program" in said)
+    check(f"after exec: {out[-200:]}", "has ended" not in out)
+
+
 def check_errors():
     done = watch(os.getpid())
     check(f"{done}", done.returncode == 1 and "it has not loaded libadsm.so" in done.stderr)
@@ -117,6 +128,7 @@ second = Program()
 second.do("stats")
 second.answer()
 check_terminal(second)
+check_exec(second)
 second.end()
 check_errors()
 print("\n".join(problems))
