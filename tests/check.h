@@ -14,7 +14,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,6 +71,17 @@ static inline void check_failed(FILE *out, const char *file, int line, int error
 	if (got_ != want_) \
 		FAIL("%s is %lld at %lld, not %lld", #got, got_, i_, want_); \
 } while (0)
+
+/*
+ * May the test skip, because the library's start returned @error? Only OpenCL's driver may be missing. Everything else
+ * that devices need has been built: if such a device does not start, the test fails.
+ */
+static inline bool check_no_driver(int error)
+{
+	const char *backend = getenv("ADSM_BACKEND");
+
+	return error == -ENODEV && backend && !strcmp(backend, "opencl");
+}
 
 /* A call that must return 0. */
 #define CHECK_OK(call) do { \

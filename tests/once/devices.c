@@ -816,7 +816,7 @@ int main(int argc, char **argv)
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);
-	if (adsmInit() == -ENODEV) {
+	if (check_no_driver(adsmInit())) {
 		fprintf(stderr, "%s\n", adsmLastError());
 		return 77;
 	}

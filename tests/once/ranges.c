@@ -427,7 +427,7 @@ int main(int argc, char **argv)
 	static const struct test_case alone = { "crash", crash };
 	bool crashes = argc == 2 && !strcmp(argv[1], "crash");
 
-	if (adsmInit() == -ENODEV) {
+	if (check_no_driver(adsmInit())) {
 		printf("no device here: %s\n", adsmLastError());
 		return 77;
 	}

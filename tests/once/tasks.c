@@ -275,7 +275,7 @@ int main(int argc, char **argv)
 		{ "fails", fails }, { "misuse", misuse },
 	};
 
-	if (adsmInit() == -ENODEV) {
+	if (check_no_driver(adsmInit())) {
 		fprintf(stderr, "%s\n", adsmLastError());
 		return 77;
 	}

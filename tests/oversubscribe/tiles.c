@@ -350,7 +350,7 @@ int main(int argc, char **argv)
 	CHECK_OK(adsmOption("cpu_memory_size", size));
 	CHECK_OK(adsmOption("opencl_memory_size", size));
 	error = adsmInit();
-	if (error == -ENODEV) {
+	if (check_no_driver(error)) {
 		printf("skipped: %s\n", adsmLastError());
 		return 77;
 	}

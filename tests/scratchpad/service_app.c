@@ -600,7 +600,7 @@ int main(int argc, char **argv)
 {
 	CHECK_EQ(argc, 3);
 	module = adsmModuleLoad(argv[1]);
-	if (!module && errno == ENODEV) {
+	if (!module && check_no_driver(-errno)) {
 		printf("no device: %s\n", adsmLastError());
 		return 77;
 	}

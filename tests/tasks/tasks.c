@@ -499,7 +499,7 @@ int main(int argc, char **argv)
 	on_nodes = argc == 4;
 	most = on_nodes ? 128 : 256;
 	module = adsmModuleLoad(argv[1]);
-	if (!module && errno == ENODEV) {
+	if (!module && check_no_driver(-errno)) {
 		printf("no device: %s\n", adsmLastError());
 		return 77;
 	}

@@ -280,7 +280,7 @@ static void forget_options(void)
 		}
 }
 
-static int run_one(uint64_t round, int fd, struct record *of)
+static int run_one(uint64_t round, int fd, struct record *of, bool first)
 {
 	pid_t child;
 	int error;
@@ -296,6 +296,9 @@ static int run_one(uint64_t round, int fd, struct record *of)
 		return 1;
 	}
 	error = watch(child, of);
+	/* A driver that the first round had does not go away. */
+	if (error == SKIP && !first)
+		error = 1;
 	if (error && error != SKIP) {
 		fprintf(stderr, "model: again by:");
 		for (char **variable = environ; *variable; variable++)
@@ -388,7 +391,7 @@ int main(int argc, char **argv)
 		n_rounds = 20;
 	printf("model: --seed %lu --round %lu --ops %lu\n", (unsigned long)seed, round, n_operations);
 	while (!error && (!n_rounds || n < n_rounds) && (!n_seconds || now() - start_time < (double)n_seconds)) {
-		error = run_one(round++, fd, of);
+		error = run_one(round++, fd, of, !n);
 		n++;
 	}
 	of->n_total += of->n_operations;

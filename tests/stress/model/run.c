@@ -430,7 +430,7 @@ static void know_round(uint64_t seed)
 	round_is.n_workers = round_is.strict ? 1 : (unsigned)(seed / 4 % (seed / 32 % 4 ? 3 : WORKERS_MAX)) + 1;
 	round_is.n_shared = (unsigned)(seed / 128 % SHARED_MAX) + 1;
 	error = adsmInit();
-	if (error == -ENODEV) {
+	if (check_no_driver(error)) {
 		printf("model: %s\n", adsmLastError());
 		exit(SKIP);
 	}
