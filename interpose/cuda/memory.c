@@ -305,11 +305,12 @@ static CUresult give_back(const struct source *source, CUdeviceptr p)
 		return CUDA_ERROR_INVALID_VALUE;
 	home = adsm_driver_home_of(allocation.context);
 	may_keep = !source->ordered && !allocation.ordered && home && wait_as_driver(home);
-	/* cuMemFreeAsync() waits for nothing. Commands that use the memory come before it in the stream's order. */
+	/* cuMemFreeAsync() waits for nothing but calls by ranges, which have no place in the stream's order. Commands
+	 * that use the memory come before it there. */
 	error = adsm_driver_forget((void *)(uintptr_t)p, !source->ordered, may_keep ? free_kept : NULL);
 	if (error == 1)
 		return CUDA_SUCCESS;
-	/* The object is held, or waiting for its calls failed: object and memory stay. */
+	/* The object is held, a call by ranges needs it, or waiting for its calls failed: object and memory stay. */
 	if (error && adsm_driver_find((void *)(uintptr_t)p, &place)) {
 		adsm_cuda_allocation_hand_out(p, allocation.size);
 		return adsm_cuda_result(error);

@@ -66,8 +66,9 @@ bool adsm_driver_end(struct adsm_home *home, bool always);
 int adsm_driver_adopt(struct adsm_home *home, uint64_t address, size_t size);
 /*
  * Call this before the program frees such memory. It waits for the calls that may use the object, if @wait; otherwise
- * the caller knows that no call does. Afterwards the CPU cannot access the range, as before the adoption. Returns
- * -EINVAL if no adopted object starts there, and -EBUSY if a range of it is held.
+ * the caller knows that no call does, except calls by ranges that have not ended. Afterwards the CPU cannot access the
+ * range, as before the adoption. Returns -EINVAL if no adopted object starts there, and -EBUSY if a range of it is
+ * held, or if a call by ranges that uses it could wait forever.
  * @driver_free: NULL, or a function that frees the memory. With a function the library may keep the memory, and then
  * returns 1: it belongs to the library until adsm_driver_reuse() returns it, or @driver_free is called. That call is
  * made with a lock held, and must do nothing else.

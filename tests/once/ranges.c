@@ -404,6 +404,78 @@ static void memory_stays(void)
 	free_all((adsmOnce *[]){ a, c }, 2);
 }
 
+/* So does what the kernel is assigned. */
+static void assigned_stays(void)
+{
+	adsmOnce *a = units(1), *c = units(1);
+	int *p = adsmAlloc(WORDS * sizeof(int));
+
+	CHECK(p);
+	CHECK_OK(adsmAssign(p, kernel("add"), ADSM_ACCESS_IN));
+	CHECK_OK(add(a, a, c, 0, 1, 0));
+	CHECK_EQ(adsmFree(p), -EBUSY);
+	told("'add' waits");
+	fill(a, 0, 1);
+	CHECK_OK(adsmFree(p));
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
+/* An unnamed call may use any memory of its device that is not assigned to other kernels. */
+static void unnamed_stays(void)
+{
+	adsmOnce *a = units(1), *c = units(1);
+	int *p = adsmAlloc(4096), *assigned = adsmAlloc(4096), *elsewhere, *q = adsmDeviceAlloc(4096);
+
+	CHECK_OK(adsmDeviceSet(adsmDeviceCount() - 1));
+	elsewhere = adsmAlloc(4096);
+	CHECK_OK(adsmDeviceSet(0));
+	CHECK(p && assigned && elsewhere && q);
+	CHECK_OK(adsmAssign(assigned, kernel("sums"), ADSM_ACCESS_IN));
+	CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(WORDS / 64, 1, 1), block, adsmOnceIn(a, 0, 1),
+			      adsmOnceIn(a, 0, 1), adsmOnceOut(c, 0, 1), adsmVal(WORDS), adsmVal(0), adsmUseAll()));
+	CHECK_EQ(adsmFree(p), -EBUSY);
+	told("'add' waits");
+	CHECK_EQ(adsmDeviceFree(q), -EBUSY);
+	CHECK_OK(adsmFree(assigned));
+	CHECK_EQ(adsmFree(elsewhere), adsmDeviceCount() > 1 ? 0 : -EBUSY);
+	fill(a, 0, 1);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmDeviceFree(q));
+	if (adsmDeviceCount() == 1)
+		CHECK_OK(adsmFree(elsewhere));
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
+/* Pointers of a kernel in CUDA C may be values, and may be one past the end of an object. */
+static void raw_stays(void)
+{
+	adsmModule *raw = getenv("TEST_RAW") ? adsmModuleLoad(getenv("TEST_RAW")) : NULL;
+	adsmOnce *a = units(1), *c = units(1);
+	int *p = adsmAlloc(4096);
+	char *q = adsmAlloc(5 * 4096), *end = adsmAlloc(5 * 4096);
+
+	CHECK(raw || !getenv("TEST_RAW"));
+	CHECK(p && q && end);
+	for (int i = 0; i < WORDS; i++)
+		p[i] = 10 * i;
+	CHECK_OK(adsmFree(end));
+	if (raw) {
+		CHECK(end == q + 5 * 4096);
+		CHECK_OK(adsmOnceCall(adsmKernelGet(raw, "raw"), adsmDim3(WORDS / 64, 1, 1), block,
+				      adsmOnceIn(a, 0, 1), adsmVal(p), adsmVal(end), adsmOnceOut(c, 0, 1)));
+		CHECK_EQ(adsmFree(p), -EBUSY);
+		told("'raw' waits");
+		CHECK_EQ(adsmFree(q), -EBUSY);
+		fill(a, 0, 1);
+		for (int i = 0; i < WORDS; i++)
+			CHECK_AT(((const int *)adsmOnceGet(c, 0))[i], i, 11 * i + 1);
+		CHECK_OK(adsmModuleUnload(raw));
+	}
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmFree(q));
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
 /* On the CPU's device only: it ends, and threads that wait for units of the call get an error. */
 static void crash(void)
 {
@@ -422,7 +494,8 @@ int main(int argc, char **argv)
 		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
 		{ "deadlock", deadlock }, { "once_more", once_more }, { "both", both }, { "overlap", overlap },
 		{ "little_memory", little_memory },
-		{ "memory_stays", memory_stays }, { "ends", ends },
+		{ "memory_stays", memory_stays }, { "assigned_stays", assigned_stays },
+		{ "unnamed_stays", unnamed_stays }, { "raw_stays", raw_stays }, { "ends", ends },
 	};
 	static const struct test_case alone = { "crash", crash };
 	bool crashes = argc == 2 && !strcmp(argv[1], "crash");

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "foreign.h"
+#include "run/call/dataflow_queue.h"
 #include "run/copy/io.h"
 
 static void check_object(void)
@@ -53,6 +54,28 @@ static void check_object(void)
 	forget((void *)p);
 	CHECK_EQ(n_frees, 6);	/* what was refused came not so far */
 	CHECK(!adsm_driver_active());
+}
+
+/* Memory that a waiting call by ranges uses stays also if its end needs no wait for commands. */
+static void check_by_ranges(void)
+{
+	void *p = adopt(SIZE);
+	adsmOnce *once = adsmOnceAlloc(1, PAGE, NULL);
+	struct adsm_kernel_info info = { .name = "waiting" };
+	struct adsmKernel kernel = { .info = &info };
+	struct adsm_dataflow_range range = { .object = adsm_once_of(once), .count = 1 };
+	struct adsm_dataflow_pointer pointer = { .p = (uintptr_t)p + SIZE - 1 };
+	struct adsm_dataflow_call call = { .kernel = &kernel, .ranges = &range, .n_ranges = 1, .known = true,
+					   .pointers = &pointer, .n_pointers = 1 };
+
+	CHECK(range.object);
+	adsm_dataflow_queues[0].first = &call;
+	CHECK_EQ(adsm_driver_forget(p, true, NULL), -EBUSY);
+	CHECK(strstr(adsmLastError(), "'waiting' waits"));
+	CHECK_EQ(adsm_driver_forget(p, false, NULL), -EBUSY);
+	adsm_dataflow_queues[0].first = NULL;
+	CHECK(!adsm_driver_forget(p, false, NULL));
+	CHECK(!adsmOnceFree(once));
 }
 
 /* In the child of a fork nothing is there, and nothing else comes there. */
@@ -488,6 +511,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 2);
 	start(argv[1]);
 	check_object();
+	check_by_ranges();
 	check_child();
 	check_calls();
 	check_many();

@@ -10,6 +10,7 @@
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 _Atomic(struct adsm_once_table *) adsm_once_table;
+_Atomic uintptr_t *adsm_index_chunks;
 
 /* These calls have no units. */
 STEP_HAS_NEVER

@@ -239,6 +239,7 @@ static void drop(struct adsm_dataflow_call *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++)
 		adsm_once_give(call->ranges[i].object);
+	free(call->pointers);
 	free(call);
 }
 
@@ -416,8 +417,24 @@ static int begin_units(const struct adsm_dataflow_call *call)
 	return 0;
 }
 
+/* Until the call has ended, what it uses cannot be freed (dataflow_end.c). */
+static int keep_pointers(struct adsm_dataflow_call *call, const struct adsm_bound *bound)
+{
+	call->known = bound->known;
+	if (!bound->n_pointers)
+		return 0;
+	call->pointers = calloc(bound->n_pointers, sizeof(*call->pointers));
+	if (!call->pointers)
+		return adsm_fail(-ENOMEM, "no memory for a call");
+	for (size_t i = 0; i < bound->n_pointers; i++)
+		call->pointers[i] = (struct adsm_dataflow_pointer){ (uintptr_t)bound->pointers[i].p,
+								    bound->pointers[i].raw };
+	call->n_pointers = bound->n_pointers;
+	return 0;
+}
+
 /* Check the call as it will be made. Only the places of the ranges are not known yet. */
-static int check_call(const struct adsm_dataflow_call *call, struct adsm_home *home)
+static int check_call(struct adsm_dataflow_call *call, struct adsm_home *home)
 {
 	struct adsm_launch launch;
 	struct adsm_bound bound;
@@ -432,6 +449,8 @@ static int check_call(const struct adsm_dataflow_call *call, struct adsm_home *h
 					  call->kernel->info->name, bound.pointers[i].what,
 					  adsm_object_home(object)->index, home->index);
 	}
+	if (!error)
+		error = keep_pointers(call, &bound);
 	adsm_bind_end(&bound);
 	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
 }
@@ -505,6 +524,7 @@ int adsm_dataflow_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const ad
 	call = make_call(n, n_bytes);
 	if (!call)
 		return adsm_fail(-ENOMEM, "no memory for a call");
+	call->home = home;
 	call->kernel = kernel;
 	call->grid = grid;
 	call->block = block;

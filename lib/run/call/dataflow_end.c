@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "core/index.h"
 #include "run/call/dataflow_queue.h"
 #include "run/wait/enter.h"
 
@@ -29,23 +30,27 @@ static const struct adsm_dataflow_range *find_range(const struct adsm_dataflow_c
 struct used {
 	const adsmModule *module;
 	const struct adsm_once_object *object;
-	uintptr_t start;		/* memory */
+	/* Memory, and whether it is assigned to kernels. */
+	const struct adsm_home *home;
+	uintptr_t start;
 	size_t size;
+	bool assigned;
 };
 
-/* Has the call a pointer to the memory? Those to the buffers of its ranges are its own. */
-static bool points_to(const struct adsm_dataflow_call *call, const struct used *used)
+/* The address behind an object is one of the object only if no other object begins there. */
+static bool points_to(const struct adsm_dataflow_pointer *pointer, const struct used *used)
 {
-	for (size_t i = 0, range = 0; i < call->n_args; i++) {
-		const adsmArg *arg = &call->args[i];
+	return pointer->p - used->start < used->size ||
+	       (pointer->raw && pointer->p == used->start + used->size && !adsm_index_find(pointer->p));
+}
 
-		if (range < call->n_ranges && call->ranges[range].arg == arg)
-			range++;
-		else if ((arg->kind == ADSM_ARG_POINTER || arg->kind == ADSM_ARG_USE) &&
-			 (uintptr_t)arg->data - used->start < used->size)
+/* An unnamed call uses all memory of its device but what is assigned to other kernels only. */
+static bool uses_memory(const struct adsm_dataflow_call *call, const struct used *used)
+{
+	for (size_t i = 0; i < call->n_pointers; i++)
+		if (points_to(&call->pointers[i], used))
 			return true;
-	}
-	return false;
+	return !call->known && call->home == used->home && !used->assigned;
 }
 
 /* Does the call read a unit of the write-once object that is not set? */
@@ -57,7 +62,7 @@ static bool reads_unset(const struct adsm_dataflow_call *call, const struct used
 static bool uses(const struct adsm_dataflow_call *call, const struct used *used)
 {
 	return used->module ? call->kernel->module == used->module :
-		used->object ? find_range(call, used->object, false) != NULL : points_to(call, used);
+		used->object ? find_range(call, used->object, false) != NULL : uses_memory(call, used);
 }
 
 /* @used: NULL: are there calls at all? */
@@ -164,7 +169,9 @@ int adsm_dataflow_leave_object(const void *p)
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return 0;
+	used.home = object->home;
 	used.size = object->span;
+	used.assigned = object->assigned;
 	adsm_home_unlock(object->home, &old);
 	return leave(&used);
 }

@@ -5,8 +5,8 @@
 #include "once/once.h"
 
 /*
- * Wait until there are no calls of the module's kernels, that name the write-once object, or that have a pointer into
- * the object at @p. The caller holds no lock. Returns -EBUSY, with an error text, if one of them could wait forever, or
+ * Wait until there are no calls of the module's kernels, that name the write-once object, or that use the object at @p.
+ * The caller holds no lock. Returns -EBUSY, with an error text, if one of them could wait forever, or
  * reads a unit of the object that is not set.
  */
 int adsm_dataflow_leave(const adsmModule *module);

@@ -17,6 +17,12 @@ struct adsm_dataflow_range {
 	void *buffer;			/* on the device, while the call runs */
 };
 
+/* A pointer that the call names, other than those to its ranges. */
+struct adsm_dataflow_pointer {
+	uintptr_t p;
+	bool raw;			/* it may be one past the end of an object (bind.h) */
+};
+
 /* What the calls of a queue do one after the other. */
 enum adsm_dataflow_turn { ADSM_DATAFLOW_MEMORY, ADSM_DATAFLOW_START, ADSM_DATAFLOW_END, ADSM_DATAFLOW_TURNS };
 
@@ -27,10 +33,13 @@ struct adsm_dataflow_call {
 					   by find_stuck() while it has the lock */
 	bool failed;			/* it will set no unit */
 	enum adsm_dataflow_turn waits_for;
+	const struct adsm_home *home;
 	adsmKernel *kernel;
 	adsmDim grid, block;
 	const void *where;
-	size_t max_args, n_args, n_ranges;
+	bool known;			/* the call uses only what it names (bind.h) */
+	struct adsm_dataflow_pointer *pointers;
+	size_t n_pointers, max_args, n_args, n_ranges;
 	/* These, and copies of values and constants, are in the memory behind the call. */
 	adsmArg *args;			/* max_args of them, and of ranges */
 	struct adsm_dataflow_range *ranges;
