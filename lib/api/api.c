@@ -144,7 +144,7 @@ void *adsmSafeAlloc(size_t size)
 /* Calls by ranges that have not begun need the object. */
 static int free_object(void *p, enum adsm_maker maker)
 {
-	int error = adsm_dataflow_leave_object(p);
+	int error = adsm_dataflow_leave_object(p, maker);
 
 	return error ? error : adsm_object_free(p, maker, true, NULL);
 }

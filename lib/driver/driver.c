@@ -137,7 +137,7 @@ int adsm_driver_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address
 
 int adsm_driver_forget(const void *p, bool wait, adsm_kept_free *driver_free)
 {
-	int error = adsm_dataflow_leave_object(p);
+	int error = adsm_dataflow_leave_object(p, ADSM_MAKER_DRIVER);
 
 	return error ? error : adsm_object_free((void *)p, ADSM_MAKER_DRIVER, wait, driver_free);
 }

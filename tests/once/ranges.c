@@ -396,6 +396,17 @@ static void memory_stays(void)
 	told("'add' waits");
 	CHECK_EQ(adsmDeviceFree(q), -EBUSY);
 	CHECK_EQ(adsmOnceFree(c), -EBUSY);
+	/* What would be refused without the call says why. */
+	CHECK_EQ(adsmFree(p + 1), -EINVAL);
+	told("inside");
+	CHECK_EQ(adsmFree(q), -EINVAL);
+	told("adsmDeviceFree()");
+	CHECK_EQ(adsmDeviceFree(p), -EINVAL);
+	told("adsmFree()");
+	CHECK_OK(adsmHold(p, 1, ADSM_ACCESS_IN));
+	CHECK_EQ(adsmFree(p), -EBUSY);
+	told("is held");
+	CHECK_OK(adsmUnhold(p, 1));
 	fill(a, 0, 1);
 	CHECK_OK(adsmFree(p));
 	CHECK_OK(adsmDeviceFree(q));

@@ -73,6 +73,8 @@ static void check_by_ranges(void)
 	CHECK_EQ(adsm_driver_forget(p, true, NULL), -EBUSY);
 	CHECK(strstr(adsmLastError(), "'waiting' waits"));
 	CHECK_EQ(adsm_driver_forget(p, false, NULL), -EBUSY);
+	CHECK_EQ(adsm_driver_forget((char *)p + PAGE, true, NULL), -EINVAL);
+	CHECK_EQ(adsmFree(p), -EINVAL);
 	adsm_dataflow_queues[0].first = NULL;
 	CHECK(!adsm_driver_forget(p, false, NULL));
 	CHECK(!adsmOnceFree(once));

@@ -16,6 +16,7 @@ _Atomic uintptr_t *adsm_index_chunks;
 STEP_HAS_NEVER
 STEP_NEVER(adsm_object_alloc)
 STEP_NEVER(adsm_object_free)
+STEP_NEVER(adsm_object_check_free)
 STEP_NEVER(adsm_object_enter)
 STEP_NEVER(adsm_copy_explicit)
 STEP_NEVER(adsm_once_spin)

@@ -157,21 +157,23 @@ int adsm_dataflow_leave_once(const struct adsm_once_object *object)
 	return leave(&(struct used){ .object = object });
 }
 
-int adsm_dataflow_leave_object(const void *p)
+int adsm_dataflow_leave_object(const void *p, enum adsm_maker maker)
 {
 	struct used used = { .start = (uintptr_t)p };
 	const struct adsm_object *object;
 	struct adsm_sigset old;
+	int error;
 
 	/* Most programs have no such calls. */
 	if (!has_calls(NULL))
 		return 0;
 	object = adsm_object_enter(p, &old);
-	if (!object)
-		return 0;
-	used.home = object->home;
-	used.size = object->span;
-	used.assigned = object->assigned;
-	adsm_home_unlock(object->home, &old);
-	return leave(&used);
+	error = adsm_object_check_free(object, p, maker);
+	if (object) {
+		used.home = object->home;
+		used.size = object->span;
+		used.assigned = object->assigned;
+		adsm_home_unlock(object->home, &old);
+	}
+	return error ? error : leave(&used);
 }

@@ -56,30 +56,35 @@ static int check_maker(const struct adsm_object *object, const void *p, enum ads
 	return made == maker ? 0 : adsm_fail(-EINVAL, "%p is %s: free it with %s", p, texts[made][0], texts[made][1]);
 }
 
+int adsm_object_check_free(const struct adsm_object *object, const void *p, enum adsm_maker maker)
+{
+	int error;
+
+	if (!object || object->freeing)
+		return adsm_fail(-EINVAL, "%p is not the address of a live object", p);
+	if (object->start != (uintptr_t)p)
+		return adsm_fail(-EINVAL, "%p is inside %s, not its start", p, ADSM_THE_OBJECT(object));
+	error = check_maker(object, p, maker);
+	if (!error && object->blocks.n_holds)
+		error = adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
+	return error;
+}
+
 int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *driver_free)
 {
 	struct adsm_object *object;
 	struct adsm_home *home;
 	struct adsm_sigset old;
-	int error = 0;
+	int error;
 
 	object = adsm_object_enter(p, &old);
-	if (!object || object->freeing) {
+	error = adsm_object_check_free(object, p, maker);
+	if (error) {
 		if (object)
 			adsm_home_unlock(object->home, &old);
-		return adsm_fail(-EINVAL, "%p is not the address of a live object", p);
-	}
-	home = object->home;
-	if (object->start != (uintptr_t)p)
-		error = adsm_fail(-EINVAL, "%p is inside %s, not its start", p, ADSM_THE_OBJECT(object));
-	else
-		error = check_maker(object, p, maker);
-	if (!error && object->blocks.n_holds)
-		error = adsm_fail(-EBUSY, "%s is held: call adsmUnhold() first", ADSM_THE_OBJECT(object));
-	if (error) {
-		adsm_home_unlock(home, &old);
 		return error;
 	}
+	home = object->home;
 	object->freeing = true;
 	adsm_home_unlock(home, &old);
 	if (maker == ADSM_MAKER_DEVICE_ALLOC)
