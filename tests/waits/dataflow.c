@@ -6,13 +6,15 @@
 #include "lib/run/call/dataflow_end.c"
 #define find_range dataflow_find_range
 #include "lib/run/call/dataflow.c"
+#include "lib/run/call/once.c"
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+_Atomic int adsm_n_homes;
 _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 _Atomic(struct adsm_once_table *) adsm_once_table;
 _Atomic uintptr_t *adsm_index_chunks;
 
-/* These calls have no units. */
+/* These calls have no units, but for the one of start_busy(), which no thread takes. */
 STEP_HAS_NEVER
 STEP_NEVER(adsm_object_alloc)
 STEP_NEVER(adsm_object_free)
@@ -27,11 +29,18 @@ STEP_NEVER(adsm_once_sleep)
 STEP_NEVER(adsm_once_set)
 STEP_NEVER(adsm_once_fail)
 STEP_NEVER(adsm_os_thread_start)
+STEP_NEVER(adsm_once_destroy)
+STEP_NEVER(adsm_wait_call)
+STEP_NEVER(sched_yield)
 
 static struct adsm_dataflow_queue *queue = &adsm_dataflow_queues[0];
 static struct adsm_dataflow_call *calls[3];
 static struct adsmKernel kernel;
 static struct adsmModule module;
+static struct adsm_kernel_info info = { .name = "kernel" };
+static struct adsm_once_object object;
+static struct adsm_once_shared *shared;
+static struct adsm_dataflow_range range = { .object = &object, .count = 1 };
 static uint64_t n_made, n_dropped;
 static _Atomic uint32_t n_enterers;
 
@@ -104,6 +113,22 @@ static void stop(void *arg)
 	adsm_dataflow_stop();
 }
 
+size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_t max)
+{
+	return 0;
+}
+
+/* As adsm_once_take() does: an object that cannot be freed can be used meanwhile. */
+static void take(void *arg)
+{
+	STEP_CHECK(!atomic_load(&object.closing));
+}
+
+static void free_busy(void *arg)
+{
+	STEP_CHECK(adsm_once_free(&object) == -EBUSY);
+}
+
 static bool nobody_is_busy(void)
 {
 	return !adsm_once_busy && !queue->first;
@@ -150,6 +175,21 @@ static void start_stop(void)
 	step_thread("stopper", stop, NULL, 0);
 }
 
+/* A call waits for a unit of the object that one thread frees and another uses. */
+static void start_busy(void)
+{
+	make_queue(0);
+	kernel.info = &info;
+	shared = step_alloc(sizeof(*shared) + 1);
+	object.shared = shared;
+	atomic_init(&object.closing, false);
+	calls[0]->ranges = &range;
+	calls[0]->n_ranges = 1;
+	queue->first = calls[0];
+	step_thread("free", free_busy, NULL, 0);
+	step_thread("other", take, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
@@ -158,6 +198,7 @@ int main(int argc, char **argv)
 		{ .name = "three calls on two threads", .start = start_three, .settled = nobody_is_busy,
 		  .preemptions = 1, .full_preemptions = 2 },
 		{ .name = "the queues stop", .start = start_stop, .signals = 1 },
+		{ .name = "a free that fails", .start = start_busy },
 		{ .name = NULL },
 	};
 

@@ -128,7 +128,7 @@ static const struct adsm_dataflow_call *find_stuck(const struct used *used)
 	return NULL;
 }
 
-static int leave(const struct used *used)
+static int check(const struct used *used)
 {
 	const struct adsm_dataflow_call *stuck;
 	int error = 0;
@@ -142,6 +142,13 @@ static int leave(const struct used *used)
 		error = adsm_fail(-EBUSY, "a call of kernel '%s' waits for units of write-once objects that no other "
 				  "call sets", stuck->kernel->info->name);
 	adsm_mutex_unlock(&adsm_dataflow_mutex);
+	return error;
+}
+
+static int leave(const struct used *used)
+{
+	int error = check(used);
+
 	if (!error)
 		wait_until_none(used);
 	return error;
@@ -150,6 +157,11 @@ static int leave(const struct used *used)
 int adsm_dataflow_leave(const adsmModule *module)
 {
 	return leave(&(struct used){ .module = module });
+}
+
+int adsm_dataflow_check_once(const struct adsm_once_object *object)
+{
+	return check(&(struct used){ .object = object });
 }
 
 int adsm_dataflow_leave_once(const struct adsm_once_object *object)

@@ -38,13 +38,15 @@ int adsm_once_free(struct adsm_once_object *object)
 {
 	int error = check_waiters(object);
 
+	/* If this fails, other threads can use the object all the time. */
+	if (!error)
+		error = adsm_dataflow_check_once(object);
 	if (error)
 		return error;
 	if (atomic_exchange(&object->closing, true))
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", object->handle.address);
-	error = adsm_dataflow_leave_once(object);
-	/* Calls that are just being entered have a reference. */
-	while (!error && atomic_load(&object->users))
+	/* Calls that are just being entered have a reference. One by ranges may then wait for a unit of the object. */
+	while (!(error = adsm_dataflow_leave_once(object)) && atomic_load(&object->users))
 		sched_yield();
 	if (!error)
 		error = wait_for_calls(object);
