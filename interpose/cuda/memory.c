@@ -350,8 +350,8 @@ void adsm_cuda_forget(CUcontext context)
 
 	while (adsm_cuda_allocation_take_of(context, &allocation))
 		if (adsm_driver_forget((void *)(uintptr_t)allocation.given, true, NULL) == -EBUSY)
-			adsm_warn("the program has ended the context of shared memory that is held, at %p",
-				  (void *)(uintptr_t)allocation.given);
+			adsm_warn("the program has ended the context of shared memory at %p: %s",
+				  (void *)(uintptr_t)allocation.given, adsm_last_error());
 }
 
 /* ---- queries: the results describe the memory as the program knows it */

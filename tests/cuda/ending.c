@@ -6,11 +6,13 @@
  *	exit-large		with more bytes than the library fetches at the end
  *	exit-running		with a kernel that never ends
  *	destroy, reset, release	a context of its own, and the device's
+ *	destroy-held		a context with memory that the program holds
  *
  * It prints what every call returned. It touches device pointers only in a test: without the library they may be
  * invalid.
  */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -260,6 +262,19 @@ static void end_by_destroy(void)
 	go_on(primary);
 }
 
+static void end_held(void)
+{
+	int (*hold)(const void *p, size_t size, unsigned access);
+	CUcontext context;
+
+	*(void **)&hold = dlsym(RTLD_DEFAULT, "adsmHold");
+	GOOD(cuInit(0), "init");
+	GOOD(cuCtxCreate_v2(&context, 0, 0), "create");
+	begin(context);
+	CHECKF(!hold || !hold(p, 1, 1), "it cannot be held");
+	GOOD(cuCtxDestroy_v2(context), "destroy");
+}
+
 static void end_by_reset(void)
 {
 	CUcontext context;
@@ -299,6 +314,7 @@ static void end_by_release(void)
 static const struct { const char *name; void (*run)(void); } modes[] = {
 	{ "exit", leave }, { "exit-large", leave_large }, { "exit-running", leave_running },
 	{ "destroy", end_by_destroy }, { "reset", end_by_reset }, { "release", end_by_release },
+	{ "destroy-held", end_held },
 };
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@ HOW: same    without and with it, the same output and nothing on standard error
      fails   without and with it, status 1 and the same error of the program's own
      spoken  as same, but it may say something on standard error
      lost    as spoken, and it has said that a kernel has lost the device, for as long as the process lives
+     held    as spoken, and it has said that the memory of a context that the program has ended is held
      cluster as same where ADSM_BACKEND asks for a cluster, too, and none is started
      off     as same, with its objects turned off; and the driver is called as often, but for one function
 """
@@ -28,6 +29,8 @@ COPIES = {"once": 1, "twice": 1 if os.environ.get("ADSM_PROTOCOL") == "batch" el
 LEAN = 16 << 20
 LOST = re.compile(r"^adsm: error: .* was lost: .*: a kernel accessed memory at an invalid address; only a new process "
                   r"can use the device", re.M)
+HELD = re.compile(r"^adsm: warning: the program has ended the context of shared memory at .*: .* is held: call "
+                  r"adsmUnhold\(\) first", re.M)
 # Whether the library says that moving data took long is a matter of the machine.
 TIMES = re.compile(r"adsm: warning: (moving data took|.* was fetched) .*\n")
 
@@ -123,7 +126,7 @@ if how == "fails":
     if said not in both.stderr.splitlines():
         fail(f"without the library: {said}\nwith it: {both.stderr}")
     sys.exit(0)
-loud = how in ("spoken", "lost", "lean")
+loud = how in ("spoken", "lost", "held", "lean")
 good(alone, "without the library", not loud)
 both = check_fetched(COPIES[how]) if how in COPIES else run(library)
 good(both, "with the library", not loud)
@@ -131,5 +134,7 @@ if both.stdout != alone.stdout:
     fail(f"not the same:\n{alone.stdout}{both.stdout}")
 if how == "lost" and not LOST.search(both.stderr):
     fail(f"it was not said that the device was lost, and why:\n{both.stderr}")
+if how == "held" and not HELD.search(both.stderr):
+    fail(f"it was not said that the memory is held:\n{both.stderr}")
 if how == "lean" and peak(both) - peak(alone) > LEAN:
     fail(f"{peak(alone)} bytes of memory without, {peak(both)} with the library")
