@@ -185,6 +185,29 @@ static void others(void)
 	CHECK_OK(adsmFree(shared));
 }
 
+/* Arguments have a limit, and entries that are no arguments do not count, as in other calls. */
+static void many(void)
+{
+	enum { USES = 300 };
+	adsmOnce *a = units(1), *c = units(1);
+	int *shared = adsmAlloc(4096);
+	adsmArg args[5 + USES] = { adsmOnceIn(a, 0, 1), adsmOnceIn(a, 0, 1), adsmOnceOut(c, 0, 1), adsmVal(WORDS),
+				   adsmVal(3) };
+
+	CHECK(shared);
+	for (int i = 0; i < USES; i++)
+		args[5 + i] = adsmVal(i);
+	CHECK_EQ(adsmOnceCallArgs(kernel("add"), adsmDim3(WORDS / 64, 1, 1), block, args, 5 + USES), -EINVAL);
+	told("takes 5 arguments");
+	for (int i = 0; i < USES; i++)
+		args[5 + i] = adsmUse(shared, ADSM_ACCESS_IN);
+	CHECK_OK(adsmOnceCallArgs(kernel("add"), adsmDim3(WORDS / 64, 1, 1), block, args, 5 + USES));
+	fill(a, 0, 1);
+	CHECK_EQ(get(c, 0), 5);
+	CHECK_OK(adsmFree(shared));
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
 /* A kernel waits for what a call by ranges of its own device is to set, which comes when the kernel has ended. */
 static void behind_a_kernel(void)
 {
@@ -502,7 +525,7 @@ static void crash(void)
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
+		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others }, { "many", many },
 		{ "deadlock", deadlock }, { "once_more", once_more }, { "both", both }, { "overlap", overlap },
 		{ "little_memory", little_memory },
 		{ "memory_stays", memory_stays }, { "assigned_stays", assigned_stays },

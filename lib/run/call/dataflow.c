@@ -471,8 +471,6 @@ static int take_arguments(struct adsm_dataflow_call *call, const adsmArg *args, 
 
 		if (args[i].kind == ADSM_ARG_NONE)
 			continue;
-		if (call->n_args == call->max_args)
-			return adsm_fail(-EINVAL, "a call takes at most %d arguments", ADSM_ARGS_MAX);
 		*arg = args[i];
 		call->n_args++;
 		if (arg->kind == ADSM_ARG_ONCE) {
@@ -488,16 +486,14 @@ static int take_arguments(struct adsm_dataflow_call *call, const adsmArg *args, 
 /* A call with room for @n arguments and @n_bytes bytes of their values. */
 static struct adsm_dataflow_call *make_call(size_t n, size_t n_bytes)
 {
-	const size_t max = n < ADSM_ARGS_MAX ? n : ADSM_ARGS_MAX;
 	struct adsm_dataflow_call *call = calloc(1, sizeof(*call) + n_bytes + 16 +
-						 max * (sizeof(*call->args) + sizeof(*call->ranges)));
+						 n * (sizeof(*call->args) + sizeof(*call->ranges)));
 
 	if (!call)
 		return NULL;
-	call->max_args = max;
 	call->ranges = (struct adsm_dataflow_range *)(call + 1);
-	call->args = (adsmArg *)(call->ranges + max);
-	call->bytes = (char *)(((uintptr_t)(call->args + max) + 15) & ~(uintptr_t)15);
+	call->args = (adsmArg *)(call->ranges + n);
+	call->bytes = (char *)(((uintptr_t)(call->args + n) + 15) & ~(uintptr_t)15);
 	return call;
 }
 

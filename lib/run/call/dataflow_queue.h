@@ -39,9 +39,9 @@ struct adsm_dataflow_call {
 	const void *where;
 	bool known;			/* the call uses only what it names (bind.h) */
 	struct adsm_dataflow_pointer *pointers;
-	size_t n_pointers, max_args, n_args, n_ranges;
+	size_t n_pointers, n_args, n_ranges;
 	/* These, and copies of values and constants, are in the memory behind the call. */
-	adsmArg *args;			/* max_args of them, and of ranges */
+	adsmArg *args;			/* adsm_bind() checks how many */
 	struct adsm_dataflow_range *ranges;
 	char *bytes;
 };
