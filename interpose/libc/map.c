@@ -25,7 +25,7 @@
 #define POPULATE_WRITE 23
 
 ADSM_REALS(mprotect, pkey_mprotect, mmap, mmap64, munmap, mremap, remap_file_pages, madvise, mlock, mlock2,
-	   munlock, shmat, shmdt)
+	   munlock, shmat)
 
 /* ---- the pages that a call concerns */
 
@@ -53,19 +53,6 @@ ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool rep
 	else if (any && replaces)
 		adsm_error("%s() is refused: the addresses at %p are reserved for shared objects", name, p);
 	return object || (any && replaces);
-}
-
-/* After each call that may make pages unreadable: passes its result on. */
-static int changed(int result)
-{
-	adsm_range_forget();
-	return result;
-}
-
-static void *changed_at(void *result)
-{
-	adsm_range_forget();
-	return result;
 }
 
 /* MAP_FAILED, which is also how shmat() fails. */
@@ -133,8 +120,8 @@ ADSM_SLOW int protect_parts(void *p, size_t size, int prot)
 ADSM_WRAPPER int mprotect(void *p, size_t size, int prot)
 {
 	if (__builtin_expect(concerns(p, size), 0) && !adsm_drivers_have(__builtin_return_address(0)))
-		return changed(protect_parts(p, size, prot));
-	return changed(real(mprotect)(p, size, prot));
+		return protect_parts(p, size, prot);
+	return real(mprotect)(p, size, prot);
 }
 
 /* Protection keys other than 0 are refused. A thread without the right to a key would get a SIGSEGV that the library
@@ -144,10 +131,10 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 	uintptr_t object;
 
 	if (!concerns(p, size) || !adsm_mapping_has((uintptr_t)p, adsm_whole_pages(size), &object))
-		return changed(real(pkey_mprotect)(p, size, prot, key));
+		return real(pkey_mprotect)(p, size, prot, key);
 	/* Key 0 is the default of all pages: this is a plain mprotect(). */
 	if (key == -1 || key == 0)
-		return changed(protect_parts(p, size, prot));
+		return protect_parts(p, size, prot);
 	if (object)
 		adsm_error("pkey_mprotect() is refused at %s: shared objects cannot have a protection key",
 			   adsm_mapping_text(object).text);
@@ -164,7 +151,7 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 		if (flags & MAP_FIXED && !(flags & MAP_FIXED_NOREPLACE) && adsm_are_within(p, p, size) &&	\
 		    is_refused("mmap", p, size, true, __builtin_return_address(0)))				\
 			return refuse();									\
-		return changed_at(real(name)(p, size, prot, flags, fd, offset));				\
+		return real(name)(p, size, prot, flags, fd, offset);						\
 	}
 MMAP(mmap)
 MMAP(mmap64)
@@ -183,8 +170,8 @@ ADSM_WRAPPER int munmap(void *p, size_t size)
 	const void *where = __builtin_return_address(0);
 
 	if (__builtin_expect(!concerns(p, size), 1) || adsm_drivers_have(where))
-		return changed(real(munmap)(p, size));
-	return is_refused("munmap", p, size, false, where) ? adsm_refuse(EPERM) : changed(unmap_parts(p, size));
+		return real(munmap)(p, size);
+	return is_refused("munmap", p, size, false, where) ? adsm_refuse(EPERM) : unmap_parts(p, size);
 }
 
 ADSM_WRAPPER void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
@@ -207,7 +194,7 @@ ADSM_WRAPPER void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
 	    (flags & MREMAP_FIXED && adsm_are_within(to, to, new_size) &&
 	     is_refused("mremap", to, new_size, true, where)))
 		return refuse();
-	return changed_at(real(mremap)(p, size, new_size, flags, to));
+	return real(mremap)(p, size, new_size, flags, to);
 }
 
 ADSM_WRAPPER int remap_file_pages(void *p, size_t size, int prot, size_t page, int flags)
@@ -225,12 +212,7 @@ ADSM_WRAPPER void *shmat(int id, const void *p, int flags)
 	    adsm_are_within(p, p, segment.shm_segsz) &&
 	    is_refused("shmat", p, segment.shm_segsz, true, __builtin_return_address(0)))
 		return refuse();
-	return changed_at(real(shmat)(id, p, flags));
-}
-
-ADSM_WRAPPER int shmdt(const void *p)
-{
-	return changed(real(shmdt)(p));
+	return real(shmat)(id, p, flags);
 }
 
 #if __GLIBC_PREREQ(2, 43)
@@ -288,8 +270,8 @@ ADSM_SLOW int advise_parts(void *p, size_t size, int advice)
 ADSM_WRAPPER int madvise(void *p, size_t size, int advice)
 {
 	if (__builtin_expect(concerns(p, size), 0) && !adsm_drivers_have(__builtin_return_address(0)))
-		return changed(advise_parts(p, size, advice));
-	return changed(real(madvise)(p, size, advice));
+		return advise_parts(p, size, advice);
+	return real(madvise)(p, size, advice);
 }
 
 /* ---- mlock(): locks the pages behind a view, whatever the view permits now */

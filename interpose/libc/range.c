@@ -9,36 +9,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static _Atomic unsigned n_changes;
-
-void adsm_range_forget(void)
-{
-	atomic_fetch_add(&n_changes, 1);
-}
-
+/* No answer is kept: whether a page is readable changes by more than the program's own calls, as when another process
+ * shortens a mapped file. */
 bool adsm_range_readable(const void *p, size_t size)
 {
-	static __thread struct { uintptr_t page; unsigned n_changes; } last;
-	const unsigned n = atomic_load(&n_changes);
-	uintptr_t known_page = last.n_changes == n ? last.page : 0;
 	uintptr_t at = (uintptr_t)p, end = at + size, page = 4096;
 	int saved_errno = errno;
-	bool known = true;
+	bool readable = end >= at;
 
 	if (at - (uintptr_t)__builtin_frame_address(0) < page && size < page)
 		return true;
-	if (end < at)
-		return false;
-	if (known_page && at - known_page < page && end - known_page <= page)
-		return true;
-	for (at &= -(uintptr_t)8; known && at < end; at = (at | (page - 1)) + 1) {
-		known = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) == -1 && errno == EINVAL;
-		known_page = known ? at & -page : 0;
-	}
-	last.page = known_page;
-	last.n_changes = n;
+	for (at &= -(uintptr_t)8; readable && at < end; at = (at | (page - 1)) + 1)
+		readable = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) == -1 && errno == EINVAL;
 	errno = saved_errno;
-	return known;
+	return readable;
 }
 
 bool adsm_vector_shared(const struct iovec *vector, size_t n)

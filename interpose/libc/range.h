@@ -33,13 +33,10 @@ static inline bool adsm_range_given(const void *p, size_t size)
 }
 
 /*
- * Can an argument be read, or would the system return EFAULT? True near the caller's frame on the stack, and in the
- * page that was found readable last time, unless adsm_range_forget() was called since. For any other address a system
- * call finds out: it reads 8 bytes there, and then fails without any effect.
+ * Can an argument be read, or would the system return EFAULT? True near the caller's frame on the stack. For any other
+ * address a system call for each page finds out: it reads 8 bytes there, and then fails without any effect.
  */
 bool adsm_range_readable(const void *p, size_t size);
-/* The program has changed its mappings: no page is known to be readable any longer. */
-void adsm_range_forget(void);
 /* Is a vector, or memory that it names, shared? False for a vector that the system refuses. */
 bool adsm_vector_shared(const struct iovec *vector, size_t n);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,25 +91,94 @@ static void eintr(void)
 
 #define GUARD_INSTALL 102	/* MADV_GUARD_INSTALL, which older headers lack */
 
-/* Arguments that libc's function refuses. */
-static void refused(void)
-{
-	struct iovec *vector, *nowhere = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *other_page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int segment = shmget(IPC_PRIVATE, PAGE, 0600);
-	struct ends ends;
-
-	CHECK(nowhere != MAP_FAILED && other_page != MAP_FAILED && segment >= 0);
-	start();
-	ends = open_ends(FILE_IN, 0);
-	prepare(INVALID);
-	vector = three(shared, 10);
 #define REFUSED(call, error) do { \
 	now("%s", #call); \
 	errno = 0; \
 	SAME(call, -1); \
 	SAME(errno, error); \
 } while (0)
+
+/* Ways to make a page unreadable that was readable. */
+enum way { PROTECTED, MOVED, UNMAPPED, DETACHED, TRUNCATED, REMAPPED, SHRUNK, GUARDED, GUARDED_BY_VECTOR, WAYS };
+
+/* Map a page in a way's place, which is @page if the way does not say another; @file and @segment are of its size. */
+static struct iovec *open_page(enum way way, struct iovec *page, int file, int segment)
+{
+	const bool of_file = way == TRUNCATED || way == REMAPPED;
+
+	if (way == DETACHED) {
+		CHECK(shmat(segment, page, SHM_REMAP) == page);
+	} else if (way == SHRUNK) {
+		CHECK(sbrk((intptr_t)(2 * PAGE - (uintptr_t)sbrk(0) % PAGE)) != (void *)-1);
+		page = (struct iovec *)((uintptr_t)sbrk(0) - PAGE);
+	} else {
+		const int flags = of_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+
+		CHECK(!ftruncate(file, PAGE));
+		CHECK(mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | flags, of_file ? file : -1, 0) == page);
+	}
+	return page;
+}
+
+/* Returns false if the system does not know the way. */
+static bool close_page(enum way way, struct iovec *page, int file, void *other_page)
+{
+	const struct iovec whole = { page, PAGE };
+	int pidfd;
+
+	switch (way) {
+	case PROTECTED:
+		return !mprotect(page, PAGE, PROT_NONE);
+	case MOVED:
+		return mremap(page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other_page) == other_page;
+	case UNMAPPED:
+		return !munmap(page, PAGE);
+	case DETACHED:
+		return !shmdt(page);
+	case TRUNCATED:
+		return !ftruncate(file, 0);
+	case REMAPPED:
+		return !remap_file_pages(page, PAGE, 0, 9, 0);
+	case SHRUNK:
+		return sbrk(-(intptr_t)PAGE) != (void *)-1;
+	case GUARDED:
+		return !madvise(page, PAGE, GUARD_INSTALL);
+	default:
+		pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+		return process_madvise(pidfd, &whole, 1, GUARD_INSTALL, 0) == PAGE && !close(pidfd);
+	}
+}
+
+static void refused_later(struct iovec *nowhere, int fd)
+{
+	void *other_page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int file = memfd_create("page", 0), segment = shmget(IPC_PRIVATE, PAGE, 0600);
+
+	CHECK(other_page != MAP_FAILED && file >= 0 && segment >= 0);
+	for (enum way way = PROTECTED; way < WAYS; way++) {
+		struct iovec *page = open_page(way, nowhere, file, segment);
+
+		page[0] = (struct iovec){ shared, 0 };
+		SAME(readv(fd, page, 1), 0);
+		if (close_page(way, page, file, other_page))
+			REFUSED(readv(fd, page, 1), EFAULT);
+		else
+			CHECKF(way >= GUARDED, "way %d", way);	/* before Linux 6.13 */
+	}
+	CHECK(!shmctl(segment, IPC_RMID, NULL));
+}
+
+/* Arguments that libc's function refuses. */
+static void refused(void)
+{
+	struct iovec *vector, *nowhere = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ends ends;
+
+	CHECK(nowhere != MAP_FAILED);
+	start();
+	ends = open_ends(FILE_IN, 0);
+	prepare(INVALID);
+	vector = three(shared, 10);
 	volatile int n = -1, most = IOV_MAX + 1;
 
 	REFUSED(readv(-1, vector, 3), EBADF);
@@ -126,28 +196,7 @@ static void refused(void)
 	vector[0].iov_len = (size_t)SSIZE_MAX + 1;
 	REFUSED(readv(ends.fd, vector, 3), EINVAL);
 	SAME(readv(ends.fd, vector, 0), 0);
-	/* A page that was readable before. */
-	for (int way = 0; way < 5; way++) {
-		if (way == 3)
-			CHECK(shmat(segment, nowhere, SHM_REMAP) == nowhere);
-		else
-			CHECK(mmap(nowhere, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-				   0) == nowhere);
-		nowhere[0] = (struct iovec){ shared, 0 };
-		SAME(readv(ends.fd, nowhere, 1), 0);
-		if (way == 0)
-			CHECK(!mprotect(nowhere, PAGE, PROT_NONE));
-		else if (way == 1)
-			CHECK(mremap(nowhere, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other_page) == other_page);
-		else if (way == 2)
-			CHECK(!munmap(nowhere, PAGE));
-		else if (way == 3)
-			CHECK(!shmdt(nowhere));
-		else if (madvise(nowhere, PAGE, GUARD_INSTALL))
-			break;			/* before Linux 6.13 */
-		REFUSED(readv(ends.fd, nowhere, 1), EFAULT);
-	}
-	CHECK(!shmctl(segment, IPC_RMID, NULL));
+	refused_later(nowhere, ends.fd);
 	same_bytes(false);
 }
 
