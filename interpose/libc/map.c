@@ -23,9 +23,10 @@
 /* MADV_POPULATE_READ and MADV_POPULATE_WRITE, since Linux 5.14. */
 #define POPULATE_READ 22
 #define POPULATE_WRITE 23
+#define COLLAPSE 25		/* MADV_COLLAPSE, since Linux 6.1 */
 
-ADSM_REALS(mprotect, pkey_mprotect, mmap, mmap64, munmap, mremap, remap_file_pages, madvise, mlock, mlock2,
-	   munlock, shmat)
+ADSM_REALS(mprotect, pkey_mprotect, mmap, mmap64, munmap, mremap, remap_file_pages, madvise, process_madvise, mlock,
+	   mlock2, munlock, shmat)
 
 /* ---- the pages that a call concerns */
 
@@ -272,6 +273,50 @@ ADSM_WRAPPER int madvise(void *p, size_t size, int advice)
 	if (__builtin_expect(concerns(p, size), 0) && !adsm_drivers_have(__builtin_return_address(0)))
 		return advise_parts(p, size, advice);
 	return real(madvise)(p, size, advice);
+}
+
+/* Advice that changes no contents. The system permits no other advice to another process. */
+static bool is_for_others(int advice)
+{
+	return advice == MADV_WILLNEED || advice == MADV_COLD || advice == MADV_PAGEOUT || advice == COLLAPSE;
+}
+
+/* Since Linux 6.13 a process may give itself any advice. */
+ADSM_SLOW ssize_t advise_vector(int process, const struct iovec *vector, size_t n, int advice, unsigned flags)
+{
+	struct adsm_room room ADSM_CLEANUP(adsm_room_end);
+	struct iovec *own = adsm_room_begin(&room, n);
+	ssize_t done, most = INT_MAX & ~(ssize_t)(ADSM_PAGE_SIZE - 1);	/* as in the system */
+	int saved_errno = errno, error;
+
+	adsm_io_look_back(ADSM_STACK());
+	if (!own)
+		return adsm_refuse(ENOMEM);
+	error = adsm_range_take(own, vector, n * sizeof(*own));
+	if (error)
+		return adsm_range_refuse(error);
+	if (is_for_others(advice))
+		return real(process_madvise)(process, own, n, advice, flags);
+	/* Without ranges, this only asks whether the advice is permitted. Then the process is this one. */
+	done = real(process_madvise)(process, own, 0, advice, flags);
+	for (size_t i = 0; done >= 0 && i < n; i++) {
+		size_t left = (size_t)(most - done), size = own[i].iov_len < left ? own[i].iov_len : left;
+		void *p = own[i].iov_base;
+
+		if (concerns(p, size) ? advise_parts(p, size, advice) : real(madvise)(p, size, advice)) {
+			errno = done ? saved_errno : errno;
+			return done ? done : -1;
+		}
+		done += (ssize_t)size;
+	}
+	return done;
+}
+
+ADSM_WRAPPER ssize_t process_madvise(int process, const struct iovec *vector, size_t n, int advice, unsigned flags)
+{
+	return adsm_vector_shared(vector, n) && !adsm_drivers_have(__builtin_return_address(0)) ?
+		advise_vector(process, vector, n, advice, flags) :
+		real(process_madvise)(process, vector, n, advice, flags);
 }
 
 /* ---- mlock(): locks the pages behind a view, whatever the view permits now */

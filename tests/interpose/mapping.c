@@ -15,9 +15,11 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #define RW (PROT_READ | PROT_WRITE)
+#define GUARD_INSTALL 102	/* MADV_GUARD_INSTALL, which older headers lack */
 
 /* ---- faults of the program's own */
 
@@ -447,7 +449,23 @@ static void test_taken(void)
 
 /* ---- advice and locks */
 
-static void test_advice(void)
+static ssize_t advise_vector(const struct iovec *vector, size_t n, int advice)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), saved_errno;
+	ssize_t done = process_madvise(pidfd, vector, n, advice, 0);
+
+	saved_errno = errno;
+	CHECK(!close(pidfd));
+	errno = saved_errno;
+	return done;
+}
+
+static int advise_range(void *p, size_t size, int advice)
+{
+	return advise_vector(&(struct iovec){ p, size }, 1, advice) == (ssize_t)size ? 0 : -1;
+}
+
+static void advice(int (*advise)(void *, size_t, int), const char *name)
 {
 	static const int harmless[] = { MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED,
 		MADV_COLD, MADV_PAGEOUT, MADV_DONTFORK, MADV_DOFORK, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE,
@@ -455,47 +473,69 @@ static void test_advice(void)
 	unsigned char *ordinary = mmap(NULL, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(ordinary != MAP_FAILED);
-	set_up();
 	FOR_STATES(state) {
 		for (size_t i = 0; i < COUNT(harmless); i++) {
 			int error;
 
-			now("%s, advice %d", state_names[state], harmless[i]);
+			now("%s, %s, advice %d", name, state_names[state], harmless[i]);
 			bring(state);
 			errno = 0;
 			error = madvise(ordinary, PAGE, harmless[i]) ? errno : 0;
 			errno = 0;
-			SAME(madvise(shared, size_of_one, harmless[i]) ? errno : 0, error);
+			SAME(advise(shared, size_of_one, harmless[i]) ? errno : 0, error);
 			compare(false);
 			compare(true);
 		}
-		now("%s, MADV_FREE", state_names[state]);
-		CHECK(madvise(shared, PAGE, MADV_FREE) == -1 && errno == EINVAL);
-		now("%s, guards", state_names[state]);
-		CHECK(madvise(shared, PAGE, 102 /* MADV_GUARD_INSTALL */) == -1 && errno == EINVAL);
-		now("%s, MADV_REMOVE", state_names[state]);
+		now("%s, %s, MADV_FREE", name, state_names[state]);
+		CHECK(advise(shared, PAGE, MADV_FREE) == -1 && errno == EINVAL);
+		now("%s, %s, guards", name, state_names[state]);
+		CHECK(advise(shared, PAGE, GUARD_INSTALL) == -1 && errno == EINVAL);
+		now("%s, %s, MADV_REMOVE", name, state_names[state]);
 		bring(state);
-		CHECK(!madvise(shared + PAGE, PAGE + 1, MADV_REMOVE));
+		CHECK(!advise(shared + PAGE, PAGE + 1, MADV_REMOVE));
 		memset(plain + PAGE, 0, 2 * PAGE);
 		compare(false);
 		compare(true);
 		CHECK(!mprotect(shared, PAGE, PROT_READ));
-		CHECK(madvise(shared, PAGE, MADV_REMOVE) == -1 && errno == EACCES);
+		CHECK(advise(shared, PAGE, MADV_REMOVE) == -1 && errno == EACCES);
 		for (int write = 0; write < 2; write++) {
-			now("%s, MADV_POPULATE_%s", state_names[state], write ? "WRITE" : "READ");
+			now("%s, %s, MADV_POPULATE_%s", name, state_names[state], write ? "WRITE" : "READ");
 			CHECK(!mprotect(shared, PAGE, RW));
 			bring(state);
 			if (madvise(ordinary, PAGE, 22 + write))
 				continue;	/* before Linux 5.14 */
-			CHECK(!madvise(shared, size_of_one, 22 + write));
+			CHECK(!advise(shared, size_of_one, 22 + write));
 			SAME(info(shared).n_invalid, 0);
 			compare(false);
 			compare(true);
 			CHECK(!mprotect(shared, PAGE, PROT_NONE));
-			CHECK(madvise(shared, PAGE, 22 + write) == -1 && errno == EINVAL);
+			CHECK(advise(shared, PAGE, 22 + write) == -1 && errno == EINVAL);
 			CHECK(!mprotect(shared, PAGE, RW));
 		}
 	}
+}
+
+static void test_advice(void)
+{
+	unsigned char *ordinary = mmap(NULL, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec ranges[] = { { ordinary, PAGE }, { NULL, PAGE }, { ordinary, PAGE } };
+
+	CHECK(ordinary != MAP_FAILED);
+	set_up();
+	advice(madvise, "madvise()");
+	if (advise_range(ordinary, PAGE, MADV_DONTNEED))
+		return;		/* before Linux 6.13 */
+	advice(advise_range, "process_madvise()");
+	now("the first ranges of several");
+	bring(DIRTY);
+	ranges[1].iov_base = shared;
+	errno = 0;
+	SAME(advise_vector(ranges, 3, GUARD_INSTALL), PAGE);
+	SAME(advise_vector(ranges + 1, 2, MADV_REMOVE), PAGE);
+	SAME(errno, 0);
+	memset(plain, 0, PAGE);
+	compare(false);
+	compare(true);
 }
 
 /* Of this process, in KiB. */
