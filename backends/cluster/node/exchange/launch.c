@@ -10,6 +10,7 @@
 #include "cluster/node/pages/pages.h"
 #include "exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,7 @@ static struct done finish(void)
 	adsm_runs_clear(&node.touched);
 	node.untouched = (struct adsm_runs){ 0 };
 	for (size_t i = 0; i < untouched.n; i++) {
+		assert(!i || untouched.v[i - 1].first + untouched.v[i - 1].n <= untouched.v[i].first);
 		for (uint64_t page = untouched.v[i].first; page < untouched.v[i].first + untouched.v[i].n; page++) {
 			if (!adsm_pages_valid(page))
 				continue;
