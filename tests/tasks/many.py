@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Memory of two nodes: no task leaves any behind, and at the end of a task a node needs little more than the pages that
-its workers wrote: many.py BUILD PROGRAM MODULE"""
+its workers wrote. Nodes that lack memory or threads: many.py BUILD PROGRAM MODULE"""
+import errno
 import os
 import resource
 import subprocess
@@ -12,6 +13,7 @@ import cluster
 cluster.APP, MODULE = sys.argv[2:]
 NODES = "node 0", "node 1"
 FIRST, MORE = 50, 600
+NOBODY = 65534
 ENDING = 16 << 10       # KiB: the stacks of two threads that are ending
 BYTES = 32 << 20        # of an object: the workers of each node write to a half
 
@@ -58,25 +60,52 @@ def spread():
     end(process, "many pages", {"node 1": memory(process, "node 1", "VmHWM") - before}, BYTES / 2 * 1.5 / 1024)
 
 
-def room(node):
-    """A node lacks room for the stores of its workers: the task fails, and the device runs the next ones."""
-    process = start("room")
-    run(process, "2 1")
+def lack(process, node, limit, size, tasks):
+    """A node lacks something for the workers of a task: the task fails, and the device runs the next ones."""
     pid = cluster.part(process.mark, node)
-    limits = resource.prlimit(pid, resource.RLIMIT_AS)
-    # What a task of few workers needs, and a part of what the stores of many need.
-    most = (memory(process, node, "VmPeak") << 10) + (64 << 20)
-    resource.prlimit(pid, resource.RLIMIT_AS, (most, limits[1]))
+    limits = resource.prlimit(pid, limit)
+    resource.prlimit(pid, limit, (size, limits[1]))
+    for task in tasks:
+        run(process, task)
+    resource.prlimit(pid, limit, limits)
     run(process, "128 0")
-    run(process, "2 1")
-    resource.prlimit(pid, resource.RLIMIT_AS, limits)
-    run(process, "128 1")
     status, out, err, _ = cluster.finish(process, "room")
     if status:
-        sys.exit(f"room on {node}: status {status}\n{out}{err}")
+        sys.exit(f"{tasks} on {node}: status {status}\n{out}{err}")
+
+
+def room(node):
+    process = start("room")
+    run(process, "2 0")
+    # What a task of few workers needs, and a part of what the stores of many need.
+    most = (memory(process, node, "VmPeak") << 10) + (64 << 20)
+    lack(process, node, resource.RLIMIT_AS, most, [f"128 {errno.ENOMEM}", "2 0"])
+
+
+def threads(node):
+    process = start("room")
+    run(process, "2 0")
+    lack(process, node, resource.RLIMIT_NPROC, 1, [f"2 {errno.EAGAIN}"] * 2)
+
+
+def leave_root():
+    """The system does not limit the threads of root."""
+    try:
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+    except OSError:
+        return False
+    return True
 
 
 many()
 spread()
 for part in NODES:
     room(part)
+if leave_root() and os.access(cluster.APP, os.X_OK):
+    for part in NODES:
+        threads(part)
+else:
+    print(f"without threads: skipped, user {NOBODY} cannot run {cluster.APP}")

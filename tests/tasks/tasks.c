@@ -12,7 +12,7 @@
  *	apart		two workers use two parts of a page, for node_pages.py
  *	many, spread	as many tasks as many.py says; a task that writes to many pages
  *	pages		what only workers with copies of pages can get wrong
- *	room		tasks for whose workers many.py leaves a node no room
+ *	room		tasks for whose workers many.py leaves a node no room, or no threads
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
  * "nodes": the device is two nodes with 64 workers each; they know locks and memory of others by messages only.
@@ -441,19 +441,19 @@ static void pages(void)
 	}
 }
 
-/* Each line of the input has a number of workers, and whether there is room for them. */
+/* Each line of the input has a number of workers, and the error of their task. */
 static void room(void)
 {
 	unsigned n;
-	int enough;
+	int error;
 
-	while (scanf("%u %d", &n, &enough) == 2) {
-		const int error = RUN("laps", n, VAL(1));
+	while (scanf("%u %d", &n, &error) == 2) {
+		const int got = RUN("laps", n, VAL(1));
 
-		if (enough)
-			CHECK_OK(error);
+		if (error)
+			check_failed_with(got, -error, "'laps'", error == ENOMEM ? "memory" : "thread", NULL);
 		else
-			check_failed_with(error, -ENOMEM, "'laps'", "memory", NULL);
+			CHECK_OK(got);
 		printf("ready\n");
 		fflush(stdout);
 	}
