@@ -55,7 +55,8 @@ int adsmOnceFree(adsmOnce *once)
 
 	if (!once)
 		return 0;
-	error = object_of_unit(once, 0, &object);
+	/* Freeing may wait for calls, so a service cannot do it. */
+	error = adsm_serving ? adsm_start() : object_of_unit(once, 0, &object);
 	return ADSM_TOLD(error ? error : adsm_once_free(object));
 }
 

@@ -4,6 +4,8 @@
  * ends with 1 where something is wrong.
  */
 #include <adsm.h>
+#include <adsm_lend.h>
+#include <adsm_once.h>
 #include <adsm_service.h>
 
 #include <fcntl.h>
@@ -519,6 +521,41 @@ static int inside(void *ctx, const void *in, size_t in_size, void *out, size_t o
 	return 0;
 }
 
+static adsmOnce *units, *idle;
+
+/* The same for what a call by units uses, and for memory that is lent. */
+static int in_call_by_units(void *ctx, const void *in, size_t in_size, void *out, size_t out_size)
+{
+	adsmLoan *loan;
+	void *at;
+
+	CHECK_EQ(adsmOnceFree(idle), -EDEADLK);
+	CHECK_EQ(adsmOnceFree(NULL), 0);
+	CHECK_OK(adsmLend(unused, 64, ADSM_ACCESS_INOUT, &loan, &at));
+	((int *)at)[1] = 7;
+	CHECK_OK(adsmLoanEnd(loan, 64));
+	CHECK_EQ(adsmLend(a, 64, ADSM_ACCESS_IN, &loan, &at), -EDEADLK);
+	return adsmOnceFree(units);
+}
+
+static void rules_of_units(void)
+{
+	const int *result;
+
+	CHECK((units = adsmOnceAlloc(1, 64, NULL)) && (idle = adsmOnceAlloc(1, 64, NULL)));
+	CHECK_OK(adsmServiceRegister("inside", in_call_by_units, 0, 0, NULL));
+	CHECK_OK(adsmOnceCall(kernel("once"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmInOut(a),
+			      adsmOnceOut(units, 0, 1)));
+	result = adsmOnceGet(units, 0);
+	CHECK(result);
+	CHECK_EQ(result[0], -EDEADLK);
+	CHECK_OK(adsmSync());
+	CHECK_EQ(unused[1], 7);
+	CHECK_OK(adsmServiceUnregister("inside"));
+	CHECK_OK(adsmOnceFree(units));
+	CHECK_OK(adsmOnceFree(idle));
+}
+
 static void rules(void)
 {
 	struct sigaction action = { .sa_handler = jump_back };
@@ -545,6 +582,7 @@ static void rules(void)
 	CHECKF(told.read, "read() into what a call uses");
 	CHECK_EQ(told.call, -EDEADLK);
 	CHECK_OK(adsmServiceUnregister("inside"));
+	rules_of_units();
 }
 
 static void parts(void)
