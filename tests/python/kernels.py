@@ -81,6 +81,15 @@ __global__ void unused(float *o, const int *mask)
 }
 """
 
+# Values that have the size of a pointer.
+WIDE = r"""
+__global__ void wide(float *o, double by, long n, unsigned long long add, float2 more)
+{
+	if (threadIdx.x < n)
+		o[threadIdx.x] = by + add + more.x + more.y;
+}
+"""
+
 FOLLOW = r"""
 extern "C" __global__ void follow(float **table, int n, const float *maybe, const float *other, short more)
 {

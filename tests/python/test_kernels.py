@@ -241,6 +241,14 @@ def test_pointers_of_cuda():
         assert a.tolist() == [1, 1, 1, 1]
     with pytest.raises(TypeError, match="not on shared memory"):
         unused(a, np.zeros(2, "i4"), grid=1, block=4)
+    wide, values = adsm.kernel(kernels.WIDE), [1.5, 4, 2, np.array([3, 4], "f4").tobytes()]
+    wide(a, *values, grid=1, block=4)
+    assert a.tolist() == [10.5] * 4
+    for i in range(4):
+        with pytest.raises(TypeError, match=f"argument {i + 2} .*is a value, not an array"):
+            wide(a, *values[:i], b, *values[i + 1:], grid=1, block=4)
+        with pytest.raises(TypeError, match="got NoneType"):
+            wide(a, *values[:i], None, *values[i + 1:], grid=1, block=4)
     with pytest.raises(TypeError, match="uses="):
         follow(table, 2, None, 0, 3, threads=2, uses=[np.zeros(3)])
 

@@ -187,8 +187,9 @@ class Binder:
     def _pointer_or_value(self, where: str, value: Argument, access: int, parameter: Parameter,
                           keep: list[Any]) -> _library.Arg:
         is_pointer = parameter.kind == _library.ARG_POINTER
-        # In CUDA C a parameter of 8 bytes takes both.
-        both = self.raw and (is_pointer or parameter.size == 8)
+        # In CUDA C a pointer takes both. One that the kernel does not use is an integer in PTX, which types in the
+        # kernel's name replace if the parameter is a number.
+        both = self.raw and (is_pointer or parameter.type in ("u64", "s64", "b64"))
         array = isinstance(value, np.ndarray) and value.ndim > 0 or hasattr(value, "_device_address")
         if is_pointer:
             self._check_access(where, access, parameter)
@@ -196,7 +197,6 @@ class Binder:
             if parameter.kind == _library.ARG_VALUE and not both:
                 raise TypeError(f"{where} is a value, not an array")
             if parameter.kind == _library.ARG_VALUE:
-                # A pointer that the kernel does not use looks like an integer.
                 parameter = parameter._replace(type="", size=0)
             return _pointer(where, value, access, parameter)
         if isinstance(value, np.ndarray) and (is_pointer or parameter.kind == _library.ARG_NONE) and is_shared(value):
