@@ -167,6 +167,35 @@ def test_calls_by_units_keep_what_they_use():
     assert Once.n_live == before[2]
 
 
+def test_many_calls_by_units_that_wait():
+    """What a call costs does not depend on how many others wait."""
+    n, looks = 1000, []
+    both = adsm.kernel(kernels.BOTH)
+    src, out, array = adsm.Once(1, 8, "i4"), adsm.Once(n + 30, 8, "i4"), adsm.zeros(8, "i4")
+
+    def is_set(unit):
+        looks.append(unit)
+        return adsm.Once.is_set(out, unit)
+
+    def call(unit):
+        both(adsm.In(src.units()), adsm.Out(out.units(unit, 1)), array, 8, threads=8)
+
+    out.is_set = is_set
+    for unit in range(n):
+        call(unit)
+    assert len(out._calls) == n and n / 2 < len(looks) < 3 * n
+    src[0] = 3
+    # Who reads or empties a unit drops what its call used.
+    assert out[n - 1].tolist() == [3] * 8 and len(out._calls) == n - 1
+    out.empty(0)
+    assert len(out._calls) == n - 2
+    # So do calls from time to time.
+    for unit in range(n, n + 30):
+        call(unit)
+    assert len(out._calls) <= 30 and len(looks) < 5 * n
+    del out.is_set                  # which refers to the object
+
+
 def test_objects_that_cannot_be_freed():
     """An object that the library does not free counts."""
     once, before = adsm.Once(1, 64, "i4"), adsm.Once.n_live

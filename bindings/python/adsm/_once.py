@@ -95,6 +95,8 @@ class Once:
         self._object = handle           # None: freed
         # Calls that will set units: the units' range, and what the call uses. It must live until the call has ended.
         self._calls: dict[int, tuple[range, Any]] = {}
+        self._last_call: dict[int, int] = {}    # the key of the last call for a unit, which may be gone
+        self._look_at = 1                       # with so many calls, look which have ended
         Once.n_live += 1
 
     def __del__(self, getpid: Any = os.getpid) -> None:
@@ -125,14 +127,19 @@ class Once:
 
     def _keep(self, first: int, count: int, used: Any) -> None:
         """A call that will set these units uses other objects."""
-        self._forget()
-        self._calls[id(used)] = range(first, first + count), used
+        if len(self._calls) >= self._look_at:
+            for key in list(self._calls):
+                self._forget(key)
+            self._look_at = 2 * len(self._calls) + 1    # so that a call does not cost more if many others wait
+        units = range(first, first + count)
+        self._calls[id(used)] = units, used
+        self._last_call.update(dict.fromkeys(units, id(used)))
 
-    def _forget(self) -> None:
-        """Drop what calls that have ended used."""
-        for key, (units, _) in list(self._calls.items()):
-            if all(self._handle.contents.flags[unit] == SET for unit in units):
-                self._calls.pop(key, None)
+    def _forget(self, key: Optional[int]) -> None:
+        """Drop what a call used if it has ended."""
+        call = self._calls.get(key) if key else None
+        if call and all(self.is_set(unit) for unit in call[0]):
+            self._calls.pop(key, None)
 
     def _array(self, address: int, readonly: bool) -> Array:
         size = int(self._handle.contents.size)
@@ -141,8 +148,9 @@ class Once:
     def get(self, unit: int) -> Array:
         """Wait until the unit is set, and return it as a read-only array. once[unit] does the same. Other threads of
         Python run meanwhile."""
-        address = _library.check_pointer(_library.get().adsmOnceWait(self._handle, self._index(unit)))
-        self._forget()
+        unit = self._index(unit)
+        address = _library.check_pointer(_library.get().adsmOnceWait(self._handle, unit))
+        self._forget(self._last_call.get(unit))
         return self._array(address, True)
 
     def __getitem__(self, unit: int) -> Array:
@@ -172,8 +180,9 @@ class Once:
 
     def empty(self, unit: int) -> None:
         """Make a set unit empty, so that it can be written again. Arrays of the unit must not be used any more."""
-        self._forget()
-        _library.check(_library.get().adsmOnceEmpty(self._handle, self._index(unit)))
+        unit = self._index(unit)
+        self._forget(self._last_call.get(unit))
+        _library.check(_library.get().adsmOnceEmpty(self._handle, unit))
 
     @contextlib.contextmanager
     def write(self, unit: int) -> Iterator[Array]:
