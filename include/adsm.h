@@ -506,8 +506,8 @@ ADSM_API int adsmSync(void);
  * assigned to several kernels. A call of any other kernel uses it only if an argument of the call points to it.
  *
  * A call is unnamed if a pointer has no known access, if adsmUseAll() is passed, or if a CUDA C kernel follows pointers
- * in memory. An unnamed call uses all objects of the device, except objects that are assigned to other kernels only.
- * Therefore unnamed calls of other kernels do not use @p.
+ * in memory. With ADSM_PAPER=1 every call is unnamed. An unnamed call uses all objects of the device, except objects
+ * that are assigned to other kernels only. Therefore unnamed calls of other kernels do not use @p.
  *
  * @p: the object's address.
  * @kernel: the kernel; NULL removes all assignments of the object.

@@ -344,7 +344,8 @@ private:
 
 /* ---- arguments of calls ------------------------------------------------------------------ */
 
-/** A pointer with an access for one call. If the kernel declares an access, the two must be equal. */
+/** A pointer with an access for one call. If the kernel declares an access, the two must be equal. In CUDA C a kernel
+ *  declares none: this access counts instead of the one that adsmcc has inferred. */
 template <class T, unsigned Access> struct accessed {
 	T *pointer;
 };
