@@ -328,6 +328,13 @@ static void chosen_device(void)
 	CHECK_OK(adsmDeviceInfo(0, &device));
 	CHECK(strstr(device.name, "#1"));
 	check_backend("opencl");
+	set("opencl_device", ":2");
+	CHECK_EQ(adsmDeviceCount(), 1);
+	CHECK_OK(adsmDeviceInfo(0, &device));
+	CHECK(strstr(device.name, "#2"));
+	CHECK_OK(adsmShutdown());
+	set("opencl_device", "2");
+	CHECK_ERROR(adsmDeviceCount(), ENODEV);
 	set("opencl_device", "0");
 	CHECK_EQ(adsmDeviceCount(), 3);
 	CHECK_OK(adsmShutdown());
