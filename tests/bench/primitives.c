@@ -77,36 +77,39 @@ static void measure_words(void)
 	say("word", 4);
 }
 
-/* The pages of a node: written, and more than twice what the caches have room for, in parts of BATCH pages. */
-static struct pages { uint8_t *start; size_t n_parts, next; } pages;
+/* The pages of a node: written, and more than twice what the caches have room for. next: the byte to copy next. */
+static struct pages { uint8_t *start; size_t size, next; } pages;
 
 static void make_pages(void)
 {
-	const size_t part = (size_t)BATCH * MOST;
 	const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 
-	pages.n_parts = 2 * (cache > LEAST_CACHE ? (size_t)cache : LEAST_CACHE) / part + 1;
-	pages.start = malloc(pages.n_parts * part);
+	pages.size = 2 * (cache > LEAST_CACHE ? (size_t)cache : LEAST_CACHE) + (size_t)BATCH * MOST;
+	pages.start = malloc(pages.size);
 	if (!pages.start) {
-		fprintf(stderr, "bench-primitives: not enough memory for %zu bytes\n", pages.n_parts * part);
+		fprintf(stderr, "bench-primitives: not enough memory for %zu bytes\n", pages.size);
 		exit(1);
 	}
-	memset(pages.start, 1, pages.n_parts * part);
+	memset(pages.start, 1, pages.size);
 }
 
-/* Each round copies another part, because what was just copied is in a cache. */
+/* Each copy is of the bytes behind the last one's, so that all of the pages are read before any byte is read again. */
 static void measure_copies(uint8_t *bytes, size_t size)
 {
 	for (long round = 0; round < n_rounds; round++) {
-		const uint8_t *from = pages.start + pages.next * BATCH * MOST;
-		const uint64_t began = adsm_os_now_ns();
+		const uint8_t *from;
+		uint64_t began;
 
+		if (pages.next + BATCH * size > pages.size)
+			pages.next = 0;
+		from = pages.start + pages.next;
+		pages.next += BATCH * size;
+		began = adsm_os_now_ns();
 		for (size_t i = 0; i < BATCH; i++) {
-			memcpy(bytes, from + i * MOST, size);
+			memcpy(bytes, from + i * size, size);
 			__asm__ volatile("" : : "r"(bytes) : "memory");
 		}
 		rounds[round] = (double)(adsm_os_now_ns() - began) / BATCH;
-		pages.next = (pages.next + 1) % pages.n_parts;
 	}
 	say("copy", size);
 }
