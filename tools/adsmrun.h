@@ -20,8 +20,8 @@ struct outcome {
 struct program;
 
 /*
- * Choose the files by the options, and pass their names to the library in the environment. Old files are removed, but
- * only after all options have been checked. @html: the page to write; NULL: none. @program: no file may replace it.
+ * Choose the files by the options, and pass their names to the library in the environment. Old files are removed if
+ * nothing fails; else all of them stay. @html: the page to write; NULL: none. @program: no file may replace it.
  * Returns 0 or a status.
  */
 int files_prepare(const char *html, const struct program *program);

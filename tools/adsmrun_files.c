@@ -26,6 +26,7 @@ struct output {
 	bool wanted, json, print;
 	char copy_to[PATH_MAX];		/* the file to print to; "": standard error */
 	char path[PATH_MAX], folder[PATH_MAX], *name;	/* of FILE */
+	char old[PATH_MAX + 48];	/* the name of the old FILE until all is prepared; "": there is none */
 	struct dirent **before;		/* the folder's entries before the run */
 	int n_before;
 };
@@ -174,20 +175,31 @@ static int check_output(size_t i, const struct program *program)
 	return 0;
 }
 
-/* Remove the old FILE, and read its folder. Returns 0 or a status. */
+/* Give the old FILE another name, and read its folder. Returns 0 or a status. */
 static int begin(struct output *output, const char *option)
 {
 	if (!output->wanted)
 		return 0;
-	if (unlink(output->path) && errno != ENOENT) {
-		complain("%s: cannot write to %s: %s", option, output->path, strerror(errno));
-		return RUN_USAGE;
+	snprintf(output->old, sizeof(output->old), "%s.%d.part", output->path, getpid());
+	if (rename(output->path, output->old)) {
+		*output->old = '\0';
+		if (errno != ENOENT) {
+			complain("%s: cannot write to %s: %s", option, output->path, strerror(errno));
+			return RUN_USAGE;
+		}
 	}
 	output->n_before = scandir(*output->folder ? output->folder : "/", &output->before, NULL, alphasort);
 	if (output->n_before >= 0)
 		return 0;
 	complain("cannot read %s: %s", output->folder, strerror(errno));
 	return RUN_FAILED;
+}
+
+/* Remove the old FILE, or put it back if the program will not run. */
+static void end_old(const struct output *output, int status)
+{
+	if (*output->old && (status ? rename(output->old, output->path) : unlink(output->old)))
+		complain("cannot %s %s: %s", status ? "put back" : "remove", output->old, strerror(errno));
 }
 
 int files_prepare(const char *html, const struct program *program)
@@ -214,6 +226,8 @@ int files_prepare(const char *html, const struct program *program)
 		status = set_variable("ADSM_RECORD", "", &recording);
 	if (!status && setenv("ADSM_FILES", "new", 1))
 		status = RUN_FAILED;
+	for (size_t i = 0; i < N_OUTPUTS; i++)
+		end_old(outputs[i].output, status);
 	if (status)
 		files_discard();
 	return status;
@@ -481,21 +495,6 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 
 /* ---- the page */
 
-/* Is the trace not that of the report's process? The process may have had other options. */
-static bool is_foreign(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "re");
-	pid_t ours = number_after(text, "\"pid\": "), traced;
-	char head[1024];
-
-	if (!file)
-		return false;
-	head[fread(head, 1, sizeof(head) - 1, file)] = '\0';
-	fclose(file);
-	traced = number_after(head, "\"args\":{\"pid\":");
-	return ours && traced && ours != traced;
-}
-
 /* Add each report to the page, with the trace whose name has the same numbers at its end. Returns 0 or an errno. */
 static int add_reports(FILE *out)
 {
@@ -517,7 +516,7 @@ static int add_reports(FILE *out)
 		text = read_all(path);
 		snprintf(path, sizeof(path), "%s/%s%s", trace.folder, trace.name, name + strlen(report.name));
 		if (text && *text)
-			error = html_add(out, text, is_foreign(path, text) ? NULL : path);
+			error = html_add(out, text, html_is_foreign(text, path) ? NULL : path);
 		free(text);
 	}
 	free_list(list, n_list);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -462,6 +461,21 @@ int html_add(FILE *out, const char *report, const char *trace)
 	fputs("},\n", out);
 	free_page(&page);
 	return ferror(out) ? errno : 0;
+}
+
+bool html_is_foreign(const char *report, const char *trace)
+{
+	const uint64_t ours = get_count(report, "\"pid\": ");
+	FILE *file = fopen(trace, "re");
+	uint64_t traced;
+	char head[1024];
+
+	if (!file)
+		return false;
+	head[fread(head, 1, sizeof(head) - 1, file)] = '\0';
+	fclose(file);
+	traced = get_count(head, "\"args\":{\"pid\":");
+	return ours && traced && ours != traced;
 }
 
 int html_end(FILE *out)

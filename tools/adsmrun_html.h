@@ -2,6 +2,7 @@
 /* adsmrun_html.h - a run's reports and traces as one page, which needs nothing else. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -11,4 +12,6 @@
 int html_begin(FILE *out);
 /* The report and the trace of one process. @report: its JSON text. @trace: a file, which may be missing. */
 int html_add(FILE *out, const char *report, const char *trace);
+/* Is the trace not that of the report's process? The process may have had other options. */
+bool html_is_foreign(const char *report, const char *trace);
 int html_end(FILE *out);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The launcher: test_run.py MESON BUILD_FOLDER ADSMRUN SHARES PUPPET KERNELS COMPILER CASE..."""
+import ctypes
 import fcntl
 import glob
 import json
@@ -125,8 +126,8 @@ def killed():
 
 # ---- options
 
-def refused(*args):
-    status, _, errors = run(RUN, *args, "touch", "marker")
+def refused(*args, **keywords):
+    status, _, errors = run(RUN, *args, "touch", "marker", **keywords)
     same(status, 2)
     assert not os.path.exists("marker"), "it was started"
     assert errors.startswith("adsmrun: ") and errors.count("\n") == 1, errors
@@ -160,6 +161,12 @@ def options_refused():
     same(run(RUN, "--protocol")[0], 2)
 
 
+def obey_permissions():
+    """As root: drop what overrides the permissions of files (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER)."""
+    for capability in 1, 2, 3:
+        ctypes.CDLL(None).prctl(24, capability)     # PR_CAPBSET_DROP
+
+
 @case
 def files_stay():
     """Old files and the program stay if adsmrun refuses to run."""
@@ -183,6 +190,22 @@ def files_stay():
             status, _, errors = run(RUN, other, option + output, program, "-c", "touch marker")
             same(status, 2)
             says(errors, "names the program")
+    # What shows only when the files are changed: a folder that cannot be read, another user's file in a common one.
+    os.mkdir("closed", 0o300)
+    status, _, errors = run(RUN, "--stats=json:old", "--trace=closed/t", "touch", "marker", preexec_fn=obey_permissions)
+    same(status, 125)
+    says(errors, "cannot read ")
+    os.rmdir("closed")
+    if not os.getuid():
+        os.mkdir("common")
+        with open("common/t", "w", encoding="ascii"):
+            for path in "common", "common/t":
+                os.chown(path, 65534, 65534)
+        os.chmod("common", 0o1777)
+        says(refused("--stats=json:old", "--trace=common/t", "--html=older", preexec_fn=obey_permissions),
+             "--trace: cannot write to ", "common/t: Operation not permitted")
+        same(os.listdir("common"), ["t"])
+        shutil.rmtree("common")
     for name in "old", "older":
         with open(name, encoding="ascii") as file:
             same(file.read(), "precious")
