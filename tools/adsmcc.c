@@ -291,24 +291,32 @@ static void complete(struct command *command)
 		die("--ptx needs nvcc: %s: %s (choose one with --nvcc or NVCC)", nvcc, strerror(errno));
 }
 
+/* The path of a file that may not exist yet, by the whole path of its folder. */
+static const char *whole_path(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *folder = realpath(slash ? format_string("%.*s", (int)(name - path), path) : ".", NULL);
+
+	return folder ? format_string("%s/%s", folder, name) : path;
+}
+
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat a_info, b_info;
 
 	if (!a || !b || !strcmp(a, "-") || is_special(a))
 		return false;
-	if (!strcmp(a, b))
-		return true;
-	return !stat(a, &a_info) && !stat(b, &b_info) && a_info.st_dev == b_info.st_dev &&
-		a_info.st_ino == b_info.st_ino;
+	if (!stat(a, &a_info) && !stat(b, &b_info))
+		return a_info.st_dev == b_info.st_dev && a_info.st_ino == b_info.st_ino;
+	return !strcmp(whole_path(a), whole_path(b));
 }
 
-/* No output may replace the source, or another output. */
+/* No output may replace the source, or another file of the command line. */
 static void check_files(const struct command *command)
 {
 	const struct { const char *path, *what; } files[] = {
 		{ command->input, "the source" }, { command->output, "-o" }, { command->header, "--header" },
-		{ command->dependencies, "-MF" },
+		{ command->dependencies, "-MF" }, { command->partition.profile_path, "--partition profile:" },
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)

@@ -37,9 +37,10 @@ void parse_partition(const char *how, struct partition_options *options)
 		return;
 	options->automatic = true;
 	if (starts(how, "profile:")) {
-		if (!read_file(colon + 1, &options->profile))
+		options->profile_path = colon + 1;
+		if (!read_file(options->profile_path, &options->profile))
 			die("--partition %s: %s", how, strerror(errno));
-		check_profile(&options->profile, colon + 1);
+		check_profile(&options->profile, options->profile_path);
 	} else if ((size != 4 || strncmp(how, "auto", 4)) && (size != 4 || strncmp(how, "each", 4))) {
 		die("--partition %s: valid are 'auto', 'auto:SIZE', 'each', 'each:SIZE', 'profile:FILE' and 'source'",
 		    how);

@@ -105,6 +105,7 @@ struct partition_options {
 	bool map;			/* print what each partition contains */
 	struct text calls;		/* estimated calls: what divide_write_calls() writes; no bytes: unknown */
 	struct text profile;		/* counted calls: the notes of a run; no bytes: unknown */
+	const char *profile_path;	/* its file */
 	struct text lines;		/* the lines of each function, for messages; no bytes: unknown */
 	const char *roots;		/* only functions with this prefix stay exported; NULL: all */
 };

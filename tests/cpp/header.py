@@ -100,18 +100,23 @@ def dialect(folder):
 
 
 def same_files(folder):
-    """No output may replace the source, the module or another output."""
+    """No output may replace the source, the module, the notes of a run or another output."""
     source, module = f"{folder}/same.c", f"{folder}/same.adsm"
     write(source, DIALECT)
     os.symlink("same.c", f"{folder}/link.c")
     os.link(source, f"{folder}/hard.hpp")
     header("-o", module, "--header", f"{folder}/same.hpp", source)
+    write(f"{folder}/notes", "one two 1\n")
+    profile = ("--image", "--partition", f"profile:{folder}/notes")
     with open(module, "rb") as file:
         whole = file.read()
     for command in [("-o", source), ("--emit-text", "-o", source), ("-o", module, "--header", source),
                     ("-o", module, "-MF", source), ("-o", f"{folder}/./same.c"), ("-o", f"{folder}/link.c"),
                     ("-o", module, "--header", f"{folder}/hard.hpp"), ("-o", module, "--header", module),
-                    ("-o", f"{folder}/new", "--header", f"{folder}/new"), ("-o", module, "-MF", module)]:
+                    ("-o", f"{folder}/new", "--header", f"{folder}/new"), ("-o", module, "-MF", module),
+                    ("-o", f"{folder}/new", "--header", f"{folder}/./new"),
+                    ("-o", os.path.relpath(f"{folder}/new"), "-MF", f"{folder}/new"),
+                    ("-o", f"{folder}/notes", *profile), (*profile, "-o", module, "-MF", f"{folder}/./notes")]:
         refused("are the same file: ", *command, source)
     refused("are the same file: ", "--header", module, module)
     with open(source, encoding="utf-8") as file:
@@ -119,6 +124,8 @@ def same_files(folder):
     with open(module, "rb") as file:
         assert file.read() == whole
     assert not os.path.exists(f"{folder}/new")
+    with open(f"{folder}/notes", encoding="utf-8") as file:
+        assert file.read() == "one two 1\n"
     done = run(adsmcc, "-o", "/dev/null", "-MF", "/dev/null", source)
     assert not done.returncode, done
 
