@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,12 +133,13 @@ static struct list arguments_of(const struct cuda *cuda, const char *input)
 	return argv;
 }
 
+/* Append a comma and an entry. */
 static void add_entry(struct text *out, const struct cuda *cuda, const char *folder, const char *input,
 		      const char *file)
 {
 	const struct list argv = arguments_of(cuda, input);
 
-	text_print(out, "%s\n  {\n    \"directory\": ", out->size > 1 ? "," : "");
+	text_print(out, ",\n  {\n    \"directory\": ");
 	add_string(out, folder);
 	text_print(out, ",\n    \"file\": %s,\n    \"arguments\": [", file);
 	for (size_t i = 0; i < argv.n; i++) {
@@ -161,27 +163,46 @@ static const char *name_of(const char *input)
 	return name.bytes;
 }
 
+static bool replace_contents(int fd, const struct text *text)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	for (; done < text->size; done += (size_t)n) {
+		n = pwrite(fd, text->bytes + done, text->size - done, (off_t)done);
+		if (n <= 0)
+			return false;
+	}
+	return !ftruncate(fd, (off_t)done);
+}
+
 void write_commands(const char *path, const struct cuda *cuda, const struct list *inputs)
 {
 	struct list files = { 0 };
-	struct text old, out = { 0 };
+	struct text old, own = { 0 }, out = { 0 };
 	char folder[PATH_MAX];
-	int fd;
+	int fd, error;
 
 	for (size_t i = 0; i < inputs->n; i++)
 		list_add(&files, name_of(inputs->items[i]));
+	if (!getcwd(folder, sizeof(folder)))
+		die("the working directory: %s", strerror(errno));
+	for (size_t i = 0; i < inputs->n; i++)
+		add_entry(&own, cuda, folder, inputs->items[i], files.items[i]);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	/* Several adsmcc may add to the file at the same time. */
 	if (fd < 0 || flock(fd, LOCK_EX) || !read_file(path, &old))
 		die("%s: %s", path, strerror(errno));
-	if (!getcwd(folder, sizeof(folder)))
-		die("the working directory: %s", strerror(errno));
 	text_add(&out, "[", 1);
 	if (!keep_entries(&out, old.bytes, &files))
 		die("%s: this file exists, and is not a list of compile commands", path);
-	for (size_t i = 0; i < inputs->n; i++)
-		add_entry(&out, cuda, folder, inputs->items[i], files.items[i]);
-	text_print(&out, "\n]\n");
-	if (ftruncate(fd, 0) || pwrite(fd, out.bytes, out.size, 0) != (ssize_t)out.size || close(fd))
-		die("%s: %s", path, strerror(errno));
+	/* Each entry begins with a comma, which the first one of the file does not need. */
+	text_print(&out, "%s\n]\n", own.bytes + (out.size == 1));
+	/* A limit of the size is an error, not the end: the old contents come back, whose place the file still has. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (replace_contents(fd, &out) && !close(fd))
+		return;
+	error = errno;
+	replace_contents(fd, &old);
+	die("%s: %s", path, strerror(error));
 }

@@ -4,6 +4,7 @@
 commands.py ADSMCC"""
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -50,9 +51,9 @@ def check(what, is_right):
         problems.append(what)
 
 
-def run(*argv):
+def run(*argv, **keywords):
     return subprocess.run([*argv], encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                          timeout=120)
+                          timeout=120, **keywords)
 
 
 def write(path, text):
@@ -98,7 +99,24 @@ def check_entries(sources):
         check("another file was overwritten", file.read() == "{}")
     check("a missing source", run(adsmcc, "--compile-commands", "new.json", "none.c").returncode == 1)
     check("a file without entries", not os.path.exists("new.json"))
+    # Without clang there are no entries for CUDA C.
+    done = run(adsmcc, "--compile-commands", "new.json", "good.cu")
+    check(done.stdout, (done.returncode == 0) == os.path.exists("new.json"))
+    check_limits(sources)
     check("modules were made", not [name for name in os.listdir(".") if name.endswith(".adsm")])
+
+
+def check_limits(sources):
+    """The file stays as it is if it cannot be written."""
+    with open("compile_commands.json", "rb") as file:
+        before = file.read()
+    for limit in 0, 100, len(before) + 10:
+        done = run(adsmcc, "--compile-commands", "compile_commands.json", "-D", 1000 * "X", *sources,
+                   preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        check(f"a limit of {limit} bytes: {done.returncode} {done.stdout}",
+              done.returncode == 1 and "compile_commands.json: File too large" in done.stdout)
+        with open("compile_commands.json", "rb") as file:
+            check(f"the file changed with a limit of {limit} bytes", file.read() == before)
 
 
 def check_tools(sources):
