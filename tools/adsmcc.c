@@ -354,6 +354,11 @@ static int make_cuda(const struct command *command)
 
 	if (!status && command->header)
 		write_header(command->output, command->header);
+	/* For CUDA C clang has written them. */
+	if (!status && command->dependencies && is_ptx(command->input)) {
+		list_add(&inputs, command->input);
+		write_dependencies(command->dependencies, command->output ? command->output : "-");
+	}
 	return status;
 }
 
@@ -371,6 +376,9 @@ int main(int argc, char **argv)
 	check_files(&command);
 	if (is_module(command.input) && !command.commands) {
 		write_header(command.input, command.header);
+		list_add(&inputs, command.input);
+		if (command.dependencies)
+			write_dependencies(command.dependencies, command.header);
 		return 0;
 	}
 	kernel_header = find_header("include", "adsm_kernel.h");

@@ -82,7 +82,9 @@ def dialect(folder):
         '"in", "number", 1, 1, 4',
         "struct namespace_ {", 'kernel_name = "namespace";', "adsm::param::constant<adsm::bytes<8>>")
     # The same of the module.
-    assert header("--header", f"{folder}/2-my kernels.hpp", module) == text
+    assert header("--header", f"{folder}/2-my kernels.hpp", "-MF", f"{folder}/rule.d", module) == text
+    with open(f"{folder}/rule.d", encoding="utf-8") as file:
+        has(file.read(), f"{folder}/2-my\\ kernels.hpp: \\\n {module}\n")
     has(header("--header", f"{folder}/std.hpp", module), "namespace std_ {")
     done = compiles(f"{folder}/use.cpp", '#include "2-my kernels.hpp"\n')
     assert not done.returncode, done.stdout

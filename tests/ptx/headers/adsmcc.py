@@ -92,6 +92,11 @@ def main():
         rule = file.read()
     if not rule.startswith("scale.ptx:") or "part.h" not in rule or "cuda_runtime.h" not in rule:
         problems.append(f"-MF: {rule}")
+    check("a module of PTX", run("-MF", "ptx.d", "scale.ptx", "-o", "part.adsm"), 0)
+    with open("ptx.d", encoding="utf-8") as file:
+        rule = file.read()
+    if rule != "part.adsm: \\\n scale.ptx\n":
+        problems.append(f"-MF of PTX: {rule}")
     done = run("--emit-ptx", "-DADDED=3", "-std=c++11", "-O1", "scale.cu")
     check("PTX on standard output", done, 0, ".entry", "sm_80")
     check("an error in the source", run("scale.cu", "-o", "scale.adsm"), 1, "scale.cu:2:", "ADDED")
