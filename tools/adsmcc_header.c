@@ -135,34 +135,89 @@ static const char *const taken[] = {
 	"parameters",
 };
 
-/* Words of C, which no kernel can have as its name, and names of its library in the global namespace. */
-static const char *const taken_globally[] = {
-	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
-	"extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "return", "short",
-	"signed", "sizeof", "static", "struct", "switch", "typedef", "typeof", "union", "unsigned", "void",
-	"volatile", "while",
+/* Words of C, which no kernel can have as its name. */
+static const char *const words[] = {
+	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+	"float", "for", "goto", "if", "inline", "int", "long", "register", "return", "short", "signed", "sizeof",
+	"static", "struct", "switch", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while",
+};
 
-	"abort", "abs", "accept", "access", "acct", "acos", "acosh", "alarm", "asin", "asinh", "atan",
-	"atan2", "atanh", "atof", "atoi", "atol", "bind", "brk", "calloc", "cbrt", "ceil", "chdir", "chown",
-	"chroot", "clearenv", "clock", "clone", "close", "confstr", "connect", "cos", "cosh", "creat",
-	"crypt", "ctime", "daemon", "daylight", "difftime", "div", "drem", "dup", "environ", "erf", "erfc",
-	"errno", "execl", "execv", "exit", "exp", "exp10", "exp2", "expm1", "fabs", "fcntl", "fdim", "feof",
-	"ferror", "ffs", "finite", "floor", "fma", "fmax", "fmin", "fmod", "fopen", "fork", "fread", "free",
-	"frexp", "fsync", "fwrite", "gamma", "getc", "getline", "gmtime", "hypot", "ilogb", "index",
-	"iovec", "isalpha", "isatty", "j0", "j1", "jn", "kill", "labs", "ldexp", "ldiv", "lgamma", "linger",
-	"link", "linux", "listen", "localtime", "lockf", "log", "log10", "log1p", "log2", "logb", "lrint",
-	"lround", "lseek", "main", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset", "mktime",
-	"mmap", "modf", "mprotect", "msync", "munmap", "nan", "nanosleep", "nice", "open", "optarg",
-	"pause", "perror", "pipe", "popen", "pow", "pread", "printf", "profil", "putc", "puts", "putw",
-	"pwrite", "qsort", "raise", "rand", "random", "read", "readahead", "readlink", "realloc", "recv",
-	"remainder", "remove", "remquo", "rename", "revoke", "rewind", "rindex", "rint", "rmdir", "round",
-	"sbrk", "scalb", "scanf", "select", "send", "sendto", "setbuf", "setenv", "shutdown", "sigaction",
-	"signal", "significand", "sin", "sincos", "sinh", "sleep", "socket", "splice", "sqrt", "srand",
-	"sscanf", "stat", "stderr", "stdin", "stdout", "strcat", "strchr", "strcmp", "strcpy", "strdup",
-	"strlen", "strtok", "swab", "symlink", "sync", "syscall", "sysconf", "system", "tan", "tanh", "tee",
-	"tgamma", "time", "timegm", "timespec", "timeval", "timex", "timezone", "tm", "tmpfile", "tolower",
-	"toupper", "trunc", "truncate", "tzset", "uint", "ulong", "unix", "unlink", "unshare", "ushort",
-	"usleep", "valloc", "vfork", "wait", "waitid", "waitpid", "write", "y0", "y1", "yn",
+/* Names of C's library in the global namespace: those that <adsm.hpp> brings along, and common ones of others. */
+static const char *const taken_globally[] = {
+	"EOF", "FILE", "L_ctermid", "L_cuserid", "L_tmpnam", "NULL", "P_tmpdir", "a64l", "abort", "abs", "accept",
+	"access", "acct", "alarm", "aligned_alloc", "alloca", "arc4random", "arc4random_buf", "arc4random_uniform",
+	"asctime", "asctime_r", "asprintf", "at_quick_exit", "atexit", "atof", "atoi", "atol", "atoll", "basename",
+	"bcmp", "bcopy", "bind", "brk", "bsearch", "btowc", "bzero", "calloc", "canonicalize_file_name", "chdir",
+	"chown", "chroot", "clearenv", "clearerr", "clearerr_unlocked", "clock", "clock_adjtime",
+	"clock_getcpuclockid", "clock_getres", "clock_gettime", "clock_nanosleep", "clock_settime", "clone", "close",
+	"confstr", "connect", "creat", "crypt", "ctermid", "ctime", "ctime_r", "cuserid", "daemon", "daylight",
+	"difftime", "div", "dprintf", "drand48", "drand48_data", "drand48_r", "dup", "duplocale", "dysize", "ecvt",
+	"ecvt_r", "environ", "erand48", "erand48_r", "errno", "execl", "execv", "exit", "fclose", "fcloseall",
+	"fcntl", "fcvt", "fcvt_r", "fd_mask", "fd_set", "fdopen", "feof", "feof_unlocked", "ferror",
+	"ferror_unlocked", "fflush", "fflush_unlocked", "ffs", "fgetc", "fgetc_unlocked", "fgetpos", "fgetpos64",
+	"fgets", "fgets_unlocked", "fgetwc", "fgetwc_unlocked", "fgetws", "fgetws_unlocked", "fileno",
+	"fileno_unlocked", "flockfile", "fmemopen", "fopen", "fopen64", "fopencookie", "fork", "fprintf", "fputc",
+	"fputc_unlocked", "fputs", "fputs_unlocked", "fputwc", "fputwc_unlocked", "fputws", "fputws_unlocked",
+	"fread", "fread_unlocked", "free", "freelocale", "freopen", "freopen64", "fscanf", "fseek", "fseeko",
+	"fseeko64", "fsetpos", "fsetpos64", "fsync", "ftell", "ftello", "ftello64", "ftrylockfile", "funlockfile",
+	"fwide", "fwprintf", "fwrite", "fwrite_unlocked", "fwscanf", "gcvt", "getc", "getc_unlocked", "getchar",
+	"getchar_unlocked", "getcpu", "getdate", "getdate_err", "getdate_r", "getdelim", "getenv", "getline",
+	"getloadavg", "getpt", "getsubopt", "getw", "getwc", "getwc_unlocked", "getwchar", "getwchar_unlocked",
+	"gmtime", "gmtime_r", "grantpt", "index", "initstate", "initstate_r", "iovec", "isalnum", "isalnum_l",
+	"isalpha", "isalpha_l", "isascii", "isatty", "isblank", "isblank_l", "iscntrl", "iscntrl_l", "isctype",
+	"isdigit", "isdigit_l", "isgraph", "isgraph_l", "islower", "islower_l", "isprint", "isprint_l", "ispunct",
+	"ispunct_l", "isspace", "isspace_l", "isupper", "isupper_l", "isxdigit", "isxdigit_l", "itimerspec",
+	"jrand48", "jrand48_r", "kill", "l64a", "labs", "lcong48", "lcong48_r", "lconv", "ldiv", "lgamma_r", "linger",
+	"link", "linux", "listen", "llabs", "lldiv", "localeconv", "localtime", "localtime_r", "lockf", "lrand48",
+	"lrand48_r", "lseek", "main", "malloc", "mblen", "mbrlen", "mbrtowc", "mbsinit", "mbsnrtowcs", "mbsrtowcs",
+	"mbstowcs", "mbtowc", "memccpy", "memchr", "memcmp", "memcpy", "memmem", "memmove", "mempcpy", "memrchr",
+	"memset", "mkdtemp", "mkostemp", "mkostemp64", "mkostemps", "mkostemps64", "mkstemp", "mkstemp64", "mkstemps",
+	"mkstemps64", "mktemp", "mktime", "mmap", "mprotect", "mrand48", "mrand48_r", "msync", "munmap", "nanosleep",
+	"newlocale", "nice", "nrand48", "nrand48_r", "obstack", "obstack_printf", "obstack_vprintf", "on_exit",
+	"open", "open_memstream", "open_wmemstream", "optarg", "pause", "pclose", "perror", "pipe", "popen",
+	"posix_memalign", "posix_openpt", "pread", "printf", "profil", "program_invocation_name",
+	"program_invocation_short_name", "pselect", "ptsname", "ptsname_r", "putc", "putc_unlocked", "putchar",
+	"putchar_unlocked", "putenv", "puts", "putw", "putwc", "putwc_unlocked", "putwchar", "putwchar_unlocked",
+	"pwrite", "qecvt", "qecvt_r", "qfcvt", "qfcvt_r", "qgcvt", "qsort", "qsort_r", "quick_exit", "raise", "rand",
+	"rand_r", "random", "random_data", "random_r", "read", "readahead", "readlink", "realloc", "reallocarray",
+	"realpath", "recv", "remove", "rename", "renameat", "renameat2", "revoke", "rewind", "rindex", "rmdir",
+	"rpmatch", "sbrk", "scanf", "sched_get_priority_max", "sched_get_priority_min", "sched_getaffinity",
+	"sched_getcpu", "sched_getparam", "sched_getscheduler", "sched_param", "sched_rr_get_interval",
+	"sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_yield", "secure_getenv", "seed48",
+	"seed48_r", "select", "send", "sendto", "setbuf", "setbuffer", "setenv", "setlinebuf", "setlocale", "setns",
+	"setstate", "setstate_r", "setvbuf", "shutdown", "sigaction", "sigevent", "signal", "signgam", "sleep",
+	"snprintf", "socket", "splice", "sprintf", "srand", "srand48", "srand48_r", "srandom", "srandom_r", "sscanf",
+	"stat", "stderr", "stdin", "stdout", "strcasecmp", "strcat", "strchr", "strcmp", "strcoll", "strcpy",
+	"strcspn", "strdup", "strerror", "strfromd", "strfromf", "strfroml", "strftime", "strftime_l", "strlen",
+	"strncasecmp", "strncat", "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strptime", "strptime_l",
+	"strrchr", "strsep", "strsignal", "strspn", "strstr", "strtod", "strtod_l", "strtof", "strtof_l", "strtok",
+	"strtol", "strtol_l", "strtold", "strtold_l", "strtoll", "strtoll_l", "strtoq", "strtoul", "strtoul_l",
+	"strtoull", "strtoull_l", "strtouq", "strxfrm", "swab", "swprintf", "swscanf", "symlink", "sync", "syscall",
+	"sysconf", "system", "tee", "tempnam", "time", "timegm", "timelocal", "timer_create", "timer_delete",
+	"timer_getoverrun", "timer_gettime", "timer_settime", "timespec", "timespec_get", "timespec_getres",
+	"timeval", "timex", "timezone", "tm", "tmpfile", "tmpfile64", "tmpnam", "tmpnam_r", "toascii", "tolower",
+	"tolower_l", "toupper", "toupper_l", "truncate", "tzname", "tzset", "u_char", "u_int", "u_long", "u_short",
+	"uint", "ulong", "ungetc", "ungetwc", "unix", "unlink", "unlockpt", "unsetenv", "unshare", "uselocale",
+	"ushort", "usleep", "va_list", "valloc", "vasprintf", "vdprintf", "vfork", "vfprintf", "vfscanf", "vfwprintf",
+	"vfwscanf", "vprintf", "vscanf", "vsnprintf", "vsprintf", "vsscanf", "vswprintf", "vswscanf", "vwprintf",
+	"vwscanf", "wait", "waitid", "waitpid", "wcpcpy", "wcpncpy", "wcrtomb", "wcscasecmp", "wcscasecmp_l",
+	"wcscat", "wcschr", "wcschrnul", "wcscmp", "wcscoll", "wcscoll_l", "wcscpy", "wcscspn", "wcsdup", "wcsftime",
+	"wcsftime_l", "wcslen", "wcsncasecmp", "wcsncasecmp_l", "wcsncat", "wcsncmp", "wcsncpy", "wcsnlen",
+	"wcsnrtombs", "wcspbrk", "wcsrchr", "wcsrtombs", "wcsspn", "wcsstr", "wcstod", "wcstod_l", "wcstof",
+	"wcstof_l", "wcstok", "wcstol", "wcstol_l", "wcstold", "wcstold_l", "wcstoll", "wcstoll_l", "wcstombs",
+	"wcstoq", "wcstoul", "wcstoul_l", "wcstoull", "wcstoull_l", "wcstouq", "wcswcs", "wcswidth", "wcsxfrm",
+	"wcsxfrm_l", "wctob", "wctomb", "wcwidth", "wmemchr", "wmemcmp", "wmemcpy", "wmemmove", "wmempcpy", "wmemset",
+	"wprintf", "write", "wscanf",
+};
+
+/* The same of <math.h>: each of them also ends in f and l. */
+static const char *const taken_by_math[] = {
+	"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "drem",
+	"erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "finite", "floor", "fma", "fmax", "fmin",
+	"fmod", "frexp", "gamma", "hypot", "ilogb", "j0", "j1", "jn", "ldexp", "lgamma", "llrint", "llround", "log",
+	"log10", "log1p", "log2", "logb", "lrint", "lround", "modf", "nan", "nearbyint", "nextafter", "nexttoward",
+	"pow", "remainder", "remquo", "rint", "round", "scalb", "scalbln", "scalbn", "significand", "sin", "sincos",
+	"sinh", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn",
 };
 
 static bool is_in(const char *const *names, size_t n, const char *name)
@@ -173,6 +228,20 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 	return false;
 }
 #define IS_IN(names, name) is_in(names, sizeof(names) / sizeof(names[0]), name)
+
+/* Can it be no namespace, because C, C's library or libadsm has the name? */
+static bool is_global(const char *name)
+{
+	const size_t size = strlen(name);
+
+	if (IS_IN(words, name) || IS_IN(taken_globally, name) || IS_IN(taken_by_math, name))
+		return true;
+	if (size > 1 && strchr("fl", name[size - 1]) &&
+	    IS_IN(taken_by_math, format_string("%.*s", (int)size - 1, name)))
+		return true;
+	return starts(name, "pthread_") || (starts(name, "adsm") && isupper((unsigned char)name[4])) ||
+		(size > 2 && !strcmp(name + size - 2, "_t"));
+}
 
 /* Append a name. Names that are taken get a "_". */
 static void add_name(struct text *out, const char *name)
@@ -190,7 +259,7 @@ static void add_namespace(struct text *out, const char *path)
 		if (!isalnum((unsigned char)*p))
 			*p = '_';
 	add_name(out, *own ? own : "kernels");
-	if (IS_IN(taken_globally, own))
+	if (!IS_IN(taken, own) && is_global(own))
 		text_print(out, "_");
 }
 

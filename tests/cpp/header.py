@@ -133,17 +133,21 @@ def same_files(folder):
 
 
 def namespaces(folder, module):
-    """Words of C++ and functions of C's library are names of files, too."""
+    """Words of C++, names of C's library and of libadsm are names of files, too."""
     names = ["main", "double", "for", "class", "time", "index", "signal", "exp", "exp2", "div", "read", "write", "log",
              "sin", "round", "remove", "select", "stat", "tm", "uint", "unix", "stdout", "errno", "j1",
-             "environ", "adsm"]
+             "environ", "adsm", "int32_t", "size_t", "FILE", "getenv", "fprintf", "isdigit", "strtod_l",
+             "fputs_unlocked", "wchar_t", "random_r", "bsearch", "wmemcpy", "drand48", "sched_param",
+             "pthread_create", "strstr", "sinf", "sqrtf", "expl", "powf", "nearbyintl", "adsmCall", "adsmMemset",
+             "adsmDim"]
     text = "".join(f"#include <{name}>\n" for name in [
         "cmath", "csignal", "cstdlib", "cstring", "ctime", "sys/mman.h", "sys/socket.h", "sys/stat.h", "sys/wait.h",
         "unistd.h"])
     for name in names:
         has(header("--header", f"{folder}/{name}.hpp", module), f"namespace {name}_ {{")
         text += f'#include "{folder}/{name}.hpp"\n{name}_::one *of_{name};\n'
-    has(header("--header", f"{folder}/maine.hpp", module), "namespace maine {")
+    for name in "maine", "wcs", "log64", "index_r", "sendl", "adsm_own", "tt":
+        has(header("--header", f"{folder}/{name}.hpp", module), f"namespace {name} {{")
     write(f"{folder}/main.cpp", text)
     for standard in "c++17", "gnu++17":
         done = run(cxx, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}",
