@@ -126,16 +126,29 @@ static bool parse(int argc, char **argv, struct arguments *arguments)
 	return arguments->recording;
 }
 
-/* Is the recording also the file of an option? Then it would be overwritten. */
+/* Is the file of an option also @other, which is @what? Then it would be overwritten. */
+static bool is_other(const char *option, const char *path, const char *other, const char *what)
+{
+	struct stat one, two;
+
+	if (!path || !other)
+		return false;
+	if (strcmp(path, other) != 0 &&
+	    (stat(path, &one) || stat(other, &two) || one.st_dev != two.st_dev || one.st_ino != two.st_ino))
+		return false;
+	complain("--%s: %s is %s; choose another file", option, path, what);
+	return true;
+}
+
 static bool is_recording(const struct arguments *arguments, const char *option, const char *path)
 {
-	struct stat recording, other;
+	return is_other(option, path, arguments->recording, "the recording");
+}
 
-	if (!path || stat(arguments->recording, &recording) || stat(path, &other) ||
-	    recording.st_dev != other.st_dev || recording.st_ino != other.st_ino)
-		return false;
-	complain("--%s: %s is the recording; choose another file", option, path);
-	return true;
+/* Two names of a new file are known to be of one file when it is there. */
+static bool is_csv(const struct arguments *arguments)
+{
+	return is_other("plot", arguments->plot, arguments->csv, "the file of --csv");
 }
 
 /* Draws gnuplot the format that the name of the plot promises? */
@@ -349,7 +362,8 @@ int main(int argc, char **argv)
 	forget_environment();
 	adsm_options_set("log", "silent");
 	if (!parse(argc, argv, &arguments) || !read_links(&arguments, links) || !is_drawn(arguments.plot) ||
-	    is_recording(&arguments, "csv", arguments.csv) || is_recording(&arguments, "plot", arguments.plot))
+	    is_recording(&arguments, "csv", arguments.csv) || is_recording(&arguments, "plot", arguments.plot) ||
+	    is_csv(&arguments))
 		return 2;
 	n_links = arguments.n_links ? arguments.n_links : 1;
 	if (!recording_load(arguments.recording, &recording)) {
@@ -365,7 +379,7 @@ int main(int argc, char **argv)
 		if (!arguments.csv || strcmp(arguments.csv, "-") != 0)
 			print_table(&recording, rows, n);
 		status = (!arguments.csv || write_csv(arguments.csv, rows, n)) &&
-			(!arguments.plot || draw_plot(arguments.plot, rows, n)) ? 0 : 1;
+			(!arguments.plot || (!is_csv(&arguments) && draw_plot(arguments.plot, rows, n))) ? 0 : 1;
 	}
 	if (fflush(stdout)) {
 		complain("cannot write the results");

@@ -75,13 +75,21 @@ static void print_reasons(const struct row *rows, size_t n)
 	}
 }
 
+/* A damaged recording may have any bytes, and terminals obey some of them. */
+static void print_name(const char *name)
+{
+	for (; *name; name++)
+		putchar((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name);
+}
+
 void print_table(const struct recording *recording, const struct row *rows, size_t n)
 {
 	const struct adsm_recording_header *header = recording->header;
 	char block[24], rolling[24];
 	adsmStats real;
 
-	printf("%s: process %" PRIu32 ", protocol %s, %zu events%s\n", header->program, header->pid, header->protocol,
+	print_name(header->program);
+	printf(": process %" PRIu32 ", protocol %s, %zu events%s\n", header->pid, header->protocol,
 	       recording->n_events, recording->ended ? "" : "; the recording has no end");
 	printf("%-9s%-8s%-8s%15s%15s%11s%11s%11s  %-6s", "protocol", "block", "rolling", "to device", "to host",
 	       "transfers", "faults", "evictions", "");

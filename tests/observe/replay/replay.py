@@ -190,6 +190,13 @@ def check_refused(folder, path):
     os.symlink(path, "linked.svg")
     for option, other in ("--csv", path), ("--csv", "./r"), ("--csv", "linked.svg"), ("--plot", "linked.svg"):
         same("is the recording" in replay(option, other, path, status=2)[1], True, option, other)
+    # Nor is one file both outputs. The CSV is written before the plot, and stays.
+    for csv_name, status in ("new.svg", 2), ("./new.svg", 1), ("./new.svg", 2):
+        same("new.svg is the file of --csv" in replay("--csv", csv_name, "--plot", "new.svg", path, status=status)[1],
+             True, csv_name)
+    with open("new.svg", encoding="utf-8") as file:
+        same(file.readline().startswith("protocol,block_size"), True, "the CSV")
+    os.unlink("new.svg")
     with open(path, "rb") as file:
         same(file.read() == data, True, "the recording changed")
     os.unlink("linked.svg")
@@ -247,6 +254,12 @@ def check_protocols(folder):
             file.write(b"\xff\033[31m\0")
         _, errors = replay(path, status=1)
         same("unknown" in errors and "\033" not in errors, True, errors)
+    # The name of the program may be anything. It is printed without what terminals obey.
+    path = made_recording(folder, (1, 0, 0, 1, 100000, 16 | 2 << 16), END)
+    with open(path, "r+b") as file:
+        file.seek(88 + 8 * 16)
+        file.write("\033[31mgröße\n\x7f\0".encode())
+    same(replay(path)[0].startswith("?[31mgröße??: process "), True, replay(path)[0])
 
 
 def check_sizes(folder):
