@@ -321,6 +321,8 @@ static bool repeat(struct run *run, const struct adsm_recording_event *event)
 	case ADSM_REC_UNRECORDED:
 		is_about(run, "the program has more objects than a recording distinguishes");
 		break;
+	case ADSM_REC_END:
+		break;
 	default:
 		if (event->object && event->kind < ADSM_REC_N && run->replicas[event->object].sim)
 			with_object(run, event);

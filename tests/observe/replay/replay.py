@@ -269,6 +269,8 @@ def check_sizes(folder):
         made = (1, 0, 0, 1, 100000, shift | 2 << 16)
         _, errors = replay(made_recording(folder, made, END, block_size=block_size), status=1)
         same("damaged" in errors, True, block_size, shift, errors)
+    # An end has no object, whatever it names.
+    replay(made_recording(folder, (21, 0, 0, 0xb30000, 0, 0)))
     # Memory of the device has no blocks.
     replay(made_recording(folder, (1, 4, 0, 1, 100000, 2 << 16), END))
     # Without limits.
