@@ -192,9 +192,13 @@ static bool show_module(const char *path)
 /* The exit status, if all was written. */
 static int end(int status)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	/* The reason of an earlier failure is not known any longer. */
+	if (fflush(stdout))
+		fprintf(stderr, "adsm-info: cannot write to the standard output: %s\n", strerror(errno));
+	else if (ferror(stdout))
+		fprintf(stderr, "adsm-info: cannot write all to the standard output\n");
+	else
 		return status;
-	fprintf(stderr, "adsm-info: cannot write to the standard output: %s\n", strerror(errno));
 	return 1;
 }
 

@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 		status = (!arguments.csv || write_csv(arguments.csv, rows, n)) &&
 			(!arguments.plot || (!is_csv(&arguments) && draw_plot(arguments.plot, rows, n))) ? 0 : 1;
 	}
-	if (fflush(stdout)) {
+	if (fflush(stdout) || ferror(stdout)) {
 		complain("cannot write the results");
 		status = 1;
 	}

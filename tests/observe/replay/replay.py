@@ -6,6 +6,7 @@ files: what recordings and results look like, also if the program is killed, or 
 import csv
 import io
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -152,6 +153,14 @@ def check_results(folder, path):
         same(len(file.readlines()), 2)
     same("lazy" in text, True, "the table is printed, too")
     os.unlink(out)
+    # One of several writes fails.
+    strace = ["strace", "-o", "/dev/null", "-e", "inject=write:error=ENOSPC:when=1"]
+    if not shutil.which("strace") or subprocess.run([*strace, "true"], stderr=subprocess.PIPE, check=False).returncode:
+        print("a write that fails is not tested: strace cannot run")
+        return
+    done = subprocess.run([*strace, REPLAY, "--sweep", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**ENVIRONMENT, "ASAN_OPTIONS": "detect_leaks=0"}, check=False)
+    same((done.returncode, done.stderr), (1, "adsm-replay: cannot write the results\n"), "a part is lost")
 
 
 def check_plot(folder, path):
