@@ -364,8 +364,12 @@ void adsm_ptx_bind_parameters(struct adsm_ptx_parser *parser, struct adsm_ptx_va
 		struct adsm_ptx_name *name = adsm_ptx_name_of(parameter->name);
 		struct adsm_ptx_binding *binding;
 
-		if (!strcmp(parameter->name, "_"))
+		/* No instruction can name it, but a call gives it a value. */
+		if (!strcmp(parameter->name, "_")) {
+			if (parameter->space == ADSM_PTX_REG)
+				parameter->reg = add_register(parser, name, parameter->type);
 			continue;
+		}
 		binding = adsm_ptx_define(parser, name, parameter->space == ADSM_PTX_REG ? ADSM_PTX_MEANS_REGISTER :
 					  ADSM_PTX_MEANS_VARIABLE, false, parameter->line);
 		if (parameter->space == ADSM_PTX_REG)
