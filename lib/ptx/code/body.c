@@ -205,16 +205,26 @@ void adsm_ptx_find_registers(struct adsm_ptx_body *kernel, const uint64_t *set)
 	}
 }
 
+/* Append the declaration of an array for a variable. */
+static void write_array(struct adsm_ptx_writer *writer, char name, uint32_t index,
+			const struct adsm_ptx_variable *variable)
+{
+	adsm_ptx_print(writer, "char %c%u[%llu] __attribute__((aligned(%u), unused));\n", name, index,
+		       (unsigned long long)(variable->size ? variable->size : 1),
+		       variable->align > 16 ? variable->align : 16);
+}
+
 /* Copies of the parameters: the compiler knows that no store changes them. And pointers to variables of the module. */
 void adsm_ptx_write_params(struct adsm_ptx_body *kernel)
 {
-	adsm_ptx_write_pointers(kernel->writer);
-	for (uint32_t i = 0; i < kernel->function->n_params; i++) {
-		const uint64_t size = kernel->function->params[i].size;
+	struct adsm_ptx_writer *writer = kernel->writer;
 
-		adsm_ptx_print(kernel->writer, "\tchar a%u[%llu] __attribute__((aligned(16), unused));\n"
-			       "\tmemcpy(a%u, k->args[%u], %llu);\n", i, (unsigned long long)(size ? size : 1), i, i,
-			       (unsigned long long)size);
+	adsm_ptx_write_pointers(writer);
+	for (uint32_t i = 0; i < kernel->function->n_params; i++) {
+		adsm_ptx_print(writer, "\t");
+		write_array(writer, 'a', i, &kernel->function->params[i]);
+		adsm_ptx_print(writer, "\tmemcpy(a%u, k->args[%u], %llu);\n", i, i,
+			       (unsigned long long)kernel->function->params[i].size);
 	}
 }
 
@@ -224,8 +234,7 @@ void adsm_ptx_write_locals(struct adsm_ptx_body *kernel)
 		const struct adsm_ptx_variable *variable = kernel->function->variables[i];
 
 		if (variable->space == ADSM_PTX_PARAM)
-			adsm_ptx_print(kernel->writer, "\t\tchar q%u[%llu] __attribute__((aligned(16), unused));\n", i,
-				       (unsigned long long)(variable->size ? variable->size : 1));
+			write_array(kernel->writer, 'q', i, variable);
 	}
 	adsm_ptx_print(kernel->writer, "\t\tuint32_t cc __attribute__((unused)) = 0;\n");
 }

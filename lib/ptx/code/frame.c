@@ -34,7 +34,8 @@ static void write_simple(struct adsm_ptx_body *kernel)
 	adsm_ptx_write_params(kernel);
 	adsm_ptx_write_threads(kernel, "");
 	if (local)
-		adsm_ptx_print(writer, "\t\tchar lm[%llu] __attribute__((aligned(16)));\n", (unsigned long long)local);
+		adsm_ptx_print(writer, "\t\tchar lm[%llu] __attribute__((aligned(%u)));\n", (unsigned long long)local,
+			       kernel->frame->local_align);
 	adsm_ptx_write_registers(kernel);
 	adsm_ptx_write_locals(kernel);
 	/* No thread waits at a barrier. */
@@ -149,7 +150,7 @@ static void lay_out(struct adsm_ptx_body *kernel)
 			}
 		}
 	}
-	kernel->local_offset = (offset + 15) & ~15u;
+	kernel->local_offset = (offset + kernel->frame->local_align - 1) & ~(kernel->frame->local_align - 1);
 	kernel->state_size = kernel->local_offset + kernel->frame->local_size;
 }
 
@@ -160,7 +161,7 @@ static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char 
 	const struct adsm_ptx_frame *frame = kernel->frame;
 
 	adsm_ptx_print(writer, "\tptx_begin(%s, %s, \"%s\", block, args, %llu, %u, %s, %llu, %s);\n", k, s,
-		       frame->symbol, (unsigned long long)frame->shared_size, frame->shared_align,
+		       frame->symbol, (unsigned long long)frame->shared_size, frame->align,
 		       frame->dynamic ? "ptx_dynamic(args, PTX_PARAMS)" : "0", (unsigned long long)kernel->state_size,
 		       kernel->matrices ? "PTX_MATRICES" : kernel->general ? "PTX_GENERAL" :
 		       kernel->even ? "PTX_EVEN" : "PTX_PLAIN");
@@ -348,7 +349,8 @@ static void write_device_function(struct adsm_ptx_body *kernel)
 	adsm_ptx_print(writer, "\n{\n\tPTX_ENTER\n");
 	adsm_ptx_write_pointers(writer);
 	if (local)
-		adsm_ptx_print(writer, "\tchar lm[%llu] __attribute__((aligned(16)));\n", (unsigned long long)local);
+		adsm_ptx_print(writer, "\tchar lm[%llu] __attribute__((aligned(%u)));\n", (unsigned long long)local,
+			       kernel->frame->local_align);
 	adsm_ptx_write_registers(kernel);
 	adsm_ptx_write_locals(kernel);
 	for (uint32_t i = 0; i < function->n_params; i++) {

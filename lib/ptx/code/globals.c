@@ -90,8 +90,8 @@ void adsm_ptx_write_constants(struct adsm_ptx_writer *writer)
 
 		if (!has_memory(variable) || variable->symbol != ADSM_PTX_NO_SYMBOL)
 			continue;
-		adsm_ptx_print(writer, "static const char c%u[%llu] __attribute__((aligned(16), unused)) = {", i,
-			       (unsigned long long)variable->size);
+		adsm_ptx_print(writer, "static const char c%u[%llu] __attribute__((aligned(%u), unused)) = {", i,
+			       (unsigned long long)variable->size, variable->align > 16 ? variable->align : 16);
 		for (size_t j = 0; j < length_of(variable); j++)
 			adsm_ptx_print(writer, "%s%d,", j % 32 ? "" : "\n\t", (signed char)variable->init[j].bits);
 		adsm_ptx_print(writer, "\n};\n");

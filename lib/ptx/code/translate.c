@@ -30,7 +30,7 @@ struct translation {
 	uint32_t n_shared;
 	uint64_t shared_size;		/* of those that device functions name */
 	uint64_t here;			/* and of those of the current kernel */
-	uint32_t shared_align;		/* of shared memory: the largest of the module's, at least 64 */
+	uint32_t align;			/* of a block's memory: the largest of the module's, at least 64 */
 	bool dynamic;			/* the current kernel names memory that the launch adds */
 	/* By function: why it cannot be translated (error.text is empty: it can); does the current kernel call it? */
 	struct adsm_ptx_error *errors;
@@ -54,7 +54,20 @@ static uint64_t shared_offset(const struct adsm_ptx_writer *writer, const struct
 	return ((const struct translation *)writer)->shared[variable->index];
 }
 
-/* Local variables lie one after the other, in their order. */
+static uint32_t local_align(const struct adsm_ptx_function *function)
+{
+	uint32_t align = 16;
+
+	for (uint32_t i = 0; i < function->n_variables; i++) {
+		const struct adsm_ptx_variable *variable = function->variables[i];
+
+		if (variable->space == ADSM_PTX_LOCAL && variable->align > align)
+			align = variable->align;
+	}
+	return align;
+}
+
+/* Local variables lie one after the other, in their order. The memory of the next thread may follow. */
 static uint64_t local_end(const struct adsm_ptx_function *function, const struct adsm_ptx_variable *until)
 {
 	uint64_t at = 0;
@@ -69,7 +82,7 @@ static uint64_t local_end(const struct adsm_ptx_function *function, const struct
 			return at;
 		at += variable->size;
 	}
-	return round_up(at, 16);
+	return round_up(at, local_align(function));
 }
 
 static uint64_t local_offset(const struct adsm_ptx_writer *writer, const struct adsm_ptx_variable *variable)
@@ -147,7 +160,7 @@ static void place_dynamic(struct translation *translation)
 		const struct adsm_ptx_variable *variable = translation->module->variables[i];
 
 		if (variable->space == ADSM_PTX_SHARED && !variable->size)
-			translation->shared[i] = round_up(translation->here, translation->shared_align);
+			translation->shared[i] = round_up(translation->here, translation->align);
 	}
 }
 
@@ -197,9 +210,10 @@ static void name_frame(const struct translation *translation, const struct adsm_
 		.symbol = function->symbol ? function->symbol : function->name,
 		.index = function->index,
 		.shared_size = translation->here,
-		.shared_align = translation->shared_align,
+		.align = translation->align,
 		.dynamic = translation->dynamic,
 		.local_size = local_end(function, NULL),
+		.local_align = local_align(function),
 		.n_symbols = translation->n_symbols,
 		.symbols = translation->symbols,
 	};
@@ -389,11 +403,11 @@ static uint32_t number(struct adsm_ptx_module *module)
 
 static void raise_align(const struct adsm_ptx_variable *variable, uint32_t *align)
 {
-	if (variable->space == ADSM_PTX_SHARED && variable->align > *align)
+	if ((variable->space == ADSM_PTX_SHARED || variable->space == ADSM_PTX_LOCAL) && variable->align > *align)
 		*align = variable->align;
 }
 
-static uint32_t find_shared_align(const struct adsm_ptx_module *module)
+static uint32_t find_align(const struct adsm_ptx_module *module)
 {
 	uint32_t align = 64;
 
@@ -477,7 +491,7 @@ int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_pt
 		},
 		.module = module,
 		.n_shared = number(module),
-		.shared_align = find_shared_align(module),
+		.align = find_align(module),
 		.errors = calloc(module->n_functions + 1, sizeof(*translation.errors)),
 		.called = calloc(module->n_functions + 1, sizeof(*translation.called)),
 		.waiting = calloc(module->n_functions + 1, sizeof(*translation.waiting)),

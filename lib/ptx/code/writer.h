@@ -67,9 +67,10 @@ struct adsm_ptx_frame {
 	const char *symbol;		/* of the kernel: adsm_run_<symbol> */
 	uint32_t index;			/* of the function, for the names in C */
 	uint64_t shared_size;		/* bytes that a block needs, without what the launch adds */
-	uint32_t shared_align;		/* of these bytes, and of those that the launch adds */
 	uint32_t dynamic;		/* 1: memory that the launch adds is the argument after the last parameter */
 	uint64_t local_size;		/* bytes that a thread needs */
+	uint32_t local_align;		/* of these bytes, at least 16 */
+	uint32_t align;			/* of a block's memory: what is shared, what the launch adds, what is kept */
 	/* Variables in device memory: their addresses are the last arguments. */
 	uint32_t n_symbols;
 	const struct adsm_ptx_variable **symbols;

@@ -74,8 +74,9 @@ static void ptx_number(struct ptx_threads *s, const struct adsm_kernel_block *bl
 }
 
 /*
- * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @align: of shared memory, and
- * of what the launch adds to it, at least 64. @state: bytes of it for each thread. @form: how threads wait.
+ * Begin a block: shared memory, and the state of its threads. @s: NULL: no thread yields. @align: of shared memory, of
+ * what the launch adds to it, and of the state, at least 64. @state: bytes of it for each thread. @form: how threads
+ * wait.
  */
 static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *name,
 		      const struct adsm_kernel_block *block, const void *const *args, uint64_t shared,
@@ -86,7 +87,7 @@ static void ptx_begin(struct ptx_block *k, struct ptx_threads *s, const char *na
 	const size_t bytes = N * (state + (form == PTX_EVEN ? 0 : 4) +
 				  (form >= PTX_GENERAL ? 1 + 5 * 4 + 1 + 3 * 2 : 0) +
 				  (form == PTX_MATRICES ? 4 * PTX_MATRIX_WORDS : 0));
-	size_t size = here + ((dynamic + 63) & ~(uint64_t)63) + align;
+	size_t size = here + ((dynamic + align - 1) & ~(align - 1)) + align;
 	char *at;
 
 	*k = (struct ptx_block){

@@ -98,6 +98,15 @@ static void bytes(const struct cuda_case *c, void *const *args, unsigned launch)
 	}
 }
 
+static void aligned(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (int i = 0; i < (int)(c->grid[0] * c->block[0]); i++)
+		out[i] = in[i] * ((i & 15) / 4) + (i & 3) + in[i] + (i & 3);
+}
+
 const struct cuda_case memory_cases[] = {
 	{ .kernel = "memory_constant", { 2 }, { 40 }, 0, { BUFFER(I32, 80, RANDOM), BUFFER(I32, 80, ZERO) },
 	  constant },
@@ -110,5 +119,6 @@ const struct cuda_case memory_cases[] = {
 	  240, ZERO) }, vectors },
 	{ .kernel = "memory_bytes", { 2 }, { 100 }, 0, { BUFFER(U8, 210, RANDOM), BUFFER(I16, 200, ZERO), BUFFER(I64,
 	  200, ZERO) }, bytes },
+	{ .kernel = "memory_aligned", { 2 }, { 40 }, 0, { BUFFER(I32, 80, RANDOM), BUFFER(I32, 80, ZERO) }, aligned },
 	{ 0 },
 };

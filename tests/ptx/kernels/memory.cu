@@ -85,3 +85,31 @@ extern "C" __global__ void memory_bytes(const unsigned char *in, short *shorts, 
 	words[i] = word;
 	shorts[i] = (short)((signed char)in[i] * in[i + 1] - (short)(in[i + 2] << 8));
 }
+
+/* Local memory with a large alignment: clang sets the low bits of its addresses where it adds. */
+struct alignas(64) aligned {
+	int v[16];
+};
+
+__device__ __noinline__ void set_four(int *to, int value)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = value + i;
+}
+
+__device__ __noinline__ int get_one(const struct aligned *from, int i)
+{
+	return from->v[i];
+}
+
+extern "C" __global__ void memory_aligned(const int *in, int *out)
+{
+	struct aligned a;
+	int others[5];
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	set_four(others, in[i]);
+	for (int k = 0; k < 4; k++)
+		set_four(a.v + 4 * k, in[i] * k);
+	out[i] = get_one(&a, i & 15) + others[i & 3];
+}

@@ -256,7 +256,7 @@ static struct frame *push(struct thread *thread, const struct function *function
 		abort();
 	frame->function = function;
 	frame->registers = calloc(function->ptx->n_registers + 1, sizeof(*frame->registers));
-	frame->memory = aligned_alloc(16, ((size_t)function->memory + 16) & ~(size_t)15);
+	frame->memory = aligned_alloc(128, ((size_t)function->memory + 128) & ~(size_t)127);
 	if (!frame->registers || !frame->memory)
 		abort();
 	/* What has not been written has any value: the same one in each run shows that it is used. */
@@ -524,7 +524,7 @@ static const char *run_grid(struct machine *machine, struct block *block, const 
 const char *machine_run(struct machine *machine, const struct launch *launch)
 {
 	const uint32_t n = launch->block[0] * launch->block[1] * launch->block[2];
-	static _Alignas(16) char parameters[4096];
+	static _Alignas(128) char parameters[4096];
 	struct block block = { .machine = machine, .n = n, .dynamic = launch->dynamic, .parameters = parameters };
 	const char *error;
 
