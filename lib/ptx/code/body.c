@@ -222,10 +222,49 @@ void adsm_ptx_write_params(struct adsm_ptx_body *kernel)
 	adsm_ptx_write_pointers(writer);
 	for (uint32_t i = 0; i < kernel->function->n_params; i++) {
 		adsm_ptx_print(writer, "\t");
+		if (adsm_ptx_bit(kernel->lasting, i)) {
+			adsm_ptx_print(writer, "char *const a%u __attribute__((unused)) = "
+				       "((struct K%u_params *)k->params)->a%u;\n", i, kernel->frame->index, i);
+			continue;
+		}
 		write_array(writer, 'a', i, &kernel->function->params[i]);
 		adsm_ptx_print(writer, "\tmemcpy(a%u, k->args[%u], %llu);\n", i, i,
 			       (unsigned long long)kernel->function->params[i].size);
 	}
+}
+
+/* Find the parameters whose addresses are values. */
+static void note_addresses(struct adsm_ptx_body *kernel, const struct adsm_ptx_operand *operands, uint32_t n)
+{
+	const struct adsm_ptx_function *function = kernel->function;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct adsm_ptx_variable *variable = operands[i].variable;
+
+		if (operands[i].kind == ADSM_PTX_OP_VARIABLE && variable >= function->params &&
+		    variable < function->params + function->n_params) {
+			adsm_ptx_set_bit(kernel->lasting, (uint32_t)(variable - function->params));
+			kernel->has_lasting = true;
+		} else if (operands[i].kind != ADSM_PTX_OP_MEMORY) {
+			note_addresses(kernel, operands[i].elements, operands[i].n);
+		}
+	}
+}
+
+void adsm_ptx_write_lasting(struct adsm_ptx_body *kernel)
+{
+	const struct adsm_ptx_function *function = kernel->function;
+
+	for (uint32_t i = 0; i < function->n; i++)
+		note_addresses(kernel, function->instructions[i].operands, function->instructions[i].n);
+	if (!kernel->has_lasting)
+		return;
+	adsm_ptx_print(kernel->writer, "struct K%u_params {\n", kernel->frame->index);
+	for (uint32_t i = 0; i < function->n_params; i++) {
+		if (adsm_ptx_bit(kernel->lasting, i))
+			write_array(kernel->writer, 'a', i, &function->params[i]);
+	}
+	adsm_ptx_print(kernel->writer, "};\n");
 }
 
 void adsm_ptx_write_locals(struct adsm_ptx_body *kernel)

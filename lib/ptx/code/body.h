@@ -23,6 +23,12 @@ struct adsm_ptx_body {
 	/* Where the array of a kept register is in the state, in bytes for each thread; or its one copy, in bytes. */
 	uint32_t *offsets, common_size;
 	uint64_t local_offset, state_size;	/* the same for local memory; all of it */
+	/*
+	 * Bits: parameters whose addresses threads may keep while they wait. Their copies are as old as the block, in
+	 * a struct K<index>_params.
+	 */
+	uint64_t *lasting;
+	bool has_lasting;
 	uint64_t *declared;		/* bits: registers that the current region uses */
 	uint64_t *assigned;		/* and those that it writes */
 	struct adsm_ptx_part part;	/* the current region, and what is the same in all threads at its start */
@@ -37,6 +43,8 @@ void adsm_ptx_find_registers(struct adsm_ptx_body *kernel, const uint64_t *set);
 void adsm_ptx_write_registers(struct adsm_ptx_body *kernel);
 /* Append the variables of a thread that are not registers. */
 void adsm_ptx_write_locals(struct adsm_ptx_body *kernel);
+/* For a kernel that yields, before its regions: append the type of the copies that are as old as the block. */
+void adsm_ptx_write_lasting(struct adsm_ptx_body *kernel);
 /* Append copies of the parameters, and pointers to variables of the module. */
 void adsm_ptx_write_params(struct adsm_ptx_body *kernel);
 /* Find the linear indices of a region, or of a kernel without yields, and set writer->linear. */

@@ -154,8 +154,9 @@ static void lay_out(struct adsm_ptx_body *kernel)
 	kernel->state_size = kernel->local_offset + kernel->frame->local_size;
 }
 
-/* The call that begins a block: k, s and symbols are expressions for their addresses. */
-static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char *s, const char *symbols)
+/* The call that begins a block: k, s, symbols and params are expressions for their addresses. */
+static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char *s, const char *symbols,
+			const char *params)
 {
 	struct adsm_ptx_writer *writer = kernel->writer;
 	const struct adsm_ptx_frame *frame = kernel->frame;
@@ -170,6 +171,20 @@ static void write_begin(struct adsm_ptx_body *kernel, const char *k, const char 
 	for (uint32_t i = 0; i < frame->n_symbols; i++)
 		adsm_ptx_print(writer, "\t(%s)[%u] = ptx_pointer(args, %u);\n", symbols, frame->symbols[i]->symbol,
 			       kernel->function->n_params + frame->dynamic + i);
+	if (kernel->has_lasting)
+		adsm_ptx_print(writer, "\t(%s)->params = %s;\n", k, params);
+	for (uint32_t i = 0; i < kernel->function->n_params; i++) {
+		if (adsm_ptx_bit(kernel->lasting, i))
+			adsm_ptx_print(writer, "\tmemcpy((%s)->a%u, args[%u], %llu);\n", params, i, i,
+				       (unsigned long long)kernel->function->params[i].size);
+	}
+}
+
+/* The declaration of the copies of parameters that are as old as the block. */
+static void write_copies(const struct adsm_ptx_body *kernel)
+{
+	if (kernel->has_lasting)
+		adsm_ptx_print(kernel->writer, "\tstruct K%u_params params;\n", kernel->frame->index);
 }
 
 /* The size of the table of variables. */
@@ -188,10 +203,11 @@ static void write_entry(struct adsm_ptx_body *kernel)
 
 	adsm_ptx_print(writer, "__attribute__((visibility(\"default\")))\n"
 		       "void adsm_run_%s(const struct adsm_kernel_block *block, const void *const *args)\n{\n"
-		       "\tstruct ptx_block k;\n%s\tchar *symbols[%u] __attribute__((unused));\n\n",
+		       "\tstruct ptx_block k;\n%s\tchar *symbols[%u] __attribute__((unused));\n",
 		       kernel->frame->symbol,
 		       yields ? "\tstruct ptx_threads s;\n" : "", symbols_size(kernel));
-	write_begin(kernel, "&k", yields ? "&s" : "0", "symbols");
+	write_copies(kernel);
+	write_begin(kernel, "&k", yields ? "&s" : "0", "symbols", "&params");
 	adsm_ptx_print(writer, yields ? "\tK%u(&k, &s);\n" : "\tK%u(&k);\n", index);
 	adsm_ptx_print(writer, "\tptx_end(&k);\n}\n");
 }
@@ -203,15 +219,17 @@ static void write_steps(struct adsm_ptx_body *kernel)
 	const char *symbol = kernel->frame->symbol;
 	const uint32_t index = kernel->frame->index;
 
-	adsm_ptx_print(writer, "struct K%u_state { struct ptx_block k; struct ptx_threads s; char *symbols[%u]; };\n"
-		       "__attribute__((visibility(\"default\")))\n"
+	adsm_ptx_print(writer, "struct K%u_state {\n\tstruct ptx_block k;\n\tstruct ptx_threads s;\n"
+		       "\tchar *symbols[%u];\n", index, symbols_size(kernel));
+	write_copies(kernel);
+	adsm_ptx_print(writer, "};\n__attribute__((visibility(\"default\")))\n"
 		       "int adsm_step_%s(const struct adsm_kernel_block *block, const void *const *args, void **state, "
 		       "int open)\n{\n\tstruct K%u_state *own = *state;\n\tint why;\n\n"
 		       "\tif (own) {\n\t\town->k.block = block;\n\t\town->k.args = args;\n"
 		       "\t\tptx_resume(&own->s, K%u_yields, open);\n\t\tgoto run;\n\t}\n"
-		       "\town = *state = ptx_state(sizeof(*own));\n", index, symbols_size(kernel), symbol,
+		       "\town = *state = ptx_state(sizeof(*own), _Alignof(struct K%u_state));\n", symbol, index,
 		       index, index);
-	write_begin(kernel, "&own->k", "&own->s", "own->symbols");
+	write_begin(kernel, "&own->k", "&own->s", "own->symbols", "&own->params");
 	adsm_ptx_print(writer, "run:\n\twhy = K%u(&own->k, &own->s);\n\tif (why)\n\t\treturn why;\n"
 		       "\tptx_end(&own->k);\n\tfree(own);\n\t*state = 0;\n\treturn PTX_ENDED;\n}\n"
 		       "__attribute__((visibility(\"default\")))\n"
@@ -277,6 +295,7 @@ static void write_kernel(struct adsm_ptx_body *kernel)
 	for (uint32_t i = 1; i < n; i++)
 		kernel->matrices |= adsm_ptx_is_matrix_yield(kernel->regions.regions[i].yield);
 	lay_out(kernel);
+	adsm_ptx_write_lasting(kernel);
 	if (is_one) {
 		/* One function for all regions. All threads start at region 0, and every turn looks at their places. */
 		adsm_ptx_write_region(kernel, NULL, 0);
@@ -380,12 +399,13 @@ static void with_kernel(struct adsm_ptx_writer *writer, const struct adsm_ptx_fr
 		free(kernel.offsets);
 		adsm_ptx_refuse(writer, "there is no memory");
 	}
+	kernel.lasting = calloc(function->n_params / 64 + 1, sizeof(*kernel.lasting));
 	kernel.declared = calloc(kernel.blocks.words, 3 * sizeof(*kernel.declared));
 	kernel.assigned = kernel.declared + kernel.blocks.words;
 	kernel.common = kernel.assigned + kernel.blocks.words;
 	refused = setjmp(writer->refused);
 	if (!refused) {
-		if (!kernel.declared || adsm_ptx_regions_find(&kernel.blocks, &kernel.regions) ||
+		if (!kernel.declared || !kernel.lasting || adsm_ptx_regions_find(&kernel.blocks, &kernel.regions) ||
 		    (function->is_entry && adsm_ptx_divergence_find(&kernel.blocks, &kernel.divergence)))
 			adsm_ptx_refuse(writer, "there is no memory");
 		write(&kernel);
@@ -393,6 +413,7 @@ static void with_kernel(struct adsm_ptx_writer *writer, const struct adsm_ptx_fr
 	memcpy(writer->refused, outer, sizeof(outer));
 	free(kernel.offsets);
 	free(kernel.declared);
+	free(kernel.lasting);
 	writer->linear = NULL;
 	adsm_ptx_linear_destroy(&kernel.linear);
 	adsm_ptx_divergence_destroy(&kernel.divergence);

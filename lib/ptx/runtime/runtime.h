@@ -23,6 +23,7 @@ struct ptx_block {
 	const void *const *args;
 	char *sh;			/* the block's shared memory */
 	char *const *symbols;		/* the addresses of the module's variables in device memory */
+	void *params;			/* copies of parameters whose addresses threads may keep while they wait */
 	size_t N;			/* a multiple of 64 that is not below the number of threads */
 	void *memory;			/* what is freed at the block's end */
 	/* Checks only: the bytes of shared memory without gaps, and for each whether a thread has written it. */

@@ -157,9 +157,9 @@ static void ptx_end(struct ptx_block *k)
 	free(k->written);
 }
 
-static void *ptx_state(size_t size)
+static void *ptx_state(size_t size, size_t align)
 {
-	void *state = malloc(size);
+	void *state = aligned_alloc(align, size);
 
 	if (!state) {
 		fprintf(stderr, "adsm: there is not enough memory for the state of a block\n");

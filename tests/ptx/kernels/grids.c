@@ -105,11 +105,30 @@ static void partitions(const struct cuda_case *c, void *const *args, unsigned la
 	}
 }
 
+struct weights {
+	int v[32];
+};
+
+static void address(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const struct weights *w = args[0];
+	const int *in = args[1];
+	int *out = args[2];
+
+	for (int i = 0; i < (int)(c->grid[0] * c->block[0]); i++) {
+		out[i] = w->v[in[i] & 15] + w->v[(in[i] & 15) + 1] * 100;
+		for (int k = 0; k < 32; k++)
+			out[i] += in[k] + i;
+	}
+}
+
 const struct cuda_case grids_cases[] = {
 	{ .kernel = "grid_sync", { 4 }, { 32 }, 0, { BUFFER(I32, 300, RANDOM), BUFFER(I32, 300, ZERO), VALUE(int,
 	  300), VALUE(int, 5) }, sync, .launches = 2 },
 	{ .kernel = "grid_by_hand", { 6 }, { 50 }, 0, { BUFFER(I32, 290, RANDOM), BUFFER(I32, 290, ZERO), VALUE(int,
 	  290), BUFFER(I32, 1, ZERO) }, by_hand },
+	{ .kernel = "grid_address", { 6 }, { 20 }, 0, { VALUE(struct weights, { 2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5, 9,
+	  0, 4, 5, 2 }), BUFFER(I32, 120, RANDOM), BUFFER(I32, 120, ZERO) }, address },
 	{ .kernel = "grid_tiles", { 2 }, { 64 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 128, ZERO) }, tiles },
 	{ .kernel = "grid_partitions", { 2 }, { 64 }, 0, { BUFFER(I32, 128, RANDOM), BUFFER(I32, 1024, ZERO) },
 	  partitions },

@@ -41,6 +41,33 @@ extern "C" __global__ void grid_by_hand(int *a, int *b, int n, unsigned int *arr
 		a[i] = b[n - 1 - i] + 1;
 }
 
+/* Threads keep the address of a part of a parameter while other blocks run. */
+struct alignas(64) weights {
+	int v[32];
+};
+
+__device__ __noinline__ int sum(struct weights w)
+{
+	int result = 0;
+
+	for (int k = 0; k < 32; k++)
+		result += w.v[k];
+	return result;
+}
+
+extern "C" __global__ void grid_address(struct weights w, const int *in, int *out)
+{
+	const int i = (int)cg::this_grid().thread_rank();
+	const int *const at = w.v + (in[i] & 15);
+	struct weights other;
+
+	out[i] = at[0];
+	cg::this_grid().sync();
+	for (int k = 0; k < 32; k++)
+		other.v[k] = in[k] + i;
+	out[i] += sum(other) + at[1] * 100;
+}
+
 extern "C" __global__ void grid_tiles(const int *in, int *out)
 {
 	cg::thread_block block = cg::this_thread_block();

@@ -107,6 +107,20 @@ static void aligned(const struct cuda_case *c, void *const *args, unsigned launc
 		out[i] = in[i] * ((i & 15) / 4) + (i & 3) + in[i] + (i & 3);
 }
 
+struct numbers {
+	int v[64];
+};
+
+static void address(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const struct numbers *n = args[0];
+	const int *in = args[1];
+	int *out = args[2];
+
+	for (int i = 0; i < 256; i++)
+		out[i] = n->v[in[255 - i] & 31] * 100 + n->v[(in[i] & 31) + 1];
+}
+
 const struct cuda_case memory_cases[] = {
 	{ .kernel = "memory_constant", { 2 }, { 40 }, 0, { BUFFER(I32, 80, RANDOM), BUFFER(I32, 80, ZERO) },
 	  constant },
@@ -120,5 +134,8 @@ const struct cuda_case memory_cases[] = {
 	{ .kernel = "memory_bytes", { 2 }, { 100 }, 0, { BUFFER(U8, 210, RANDOM), BUFFER(I16, 200, ZERO), BUFFER(I64,
 	  200, ZERO) }, bytes },
 	{ .kernel = "memory_aligned", { 2 }, { 40 }, 0, { BUFFER(I32, 80, RANDOM), BUFFER(I32, 80, ZERO) }, aligned },
+	{ .kernel = "memory_address", { 1 }, { 256 }, 0, { VALUE(struct numbers, { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8,
+	  9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 7, 9, 5, 1 }), BUFFER(I32, 256, RANDOM),
+	  BUFFER(I32, 256, ZERO) }, address },
 	{ 0 },
 };

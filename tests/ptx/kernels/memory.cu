@@ -113,3 +113,35 @@ extern "C" __global__ void memory_aligned(const int *in, int *out)
 		set_four(a.v + 4 * k, in[i] * k);
 	out[i] = get_one(&a, i & 15) + others[i & 3];
 }
+
+struct numbers {
+	int v[64];
+};
+
+/* Much memory of its own, which may be where others' memory was. */
+__device__ __noinline__ int mix(const int *in, int n)
+{
+	int a[128], result = 0;
+
+	for (int k = 0; k < 128; k++)
+		a[(k * 5 + in[k]) & 127] = k + n;
+	for (int k = 0; k < 128; k++)
+		result += a[(k + in[k]) & 127];
+	return result;
+}
+
+/* A thread keeps the address of a part of a parameter while it waits. */
+extern "C" __global__ void memory_address(struct numbers n, const int *in, int *out)
+{
+	__shared__ int first[256];
+	const int i = threadIdx.x;
+	const int *const at = n.v + (in[i] & 31);
+	int mixed;
+
+	first[i] = at[0];
+	__syncthreads();
+	mixed = mix(in, i);
+	out[i] = first[255 - i] * 100 + at[1];
+	if (mixed == 123456789)
+		out[i] = mixed;
+}
