@@ -2,8 +2,6 @@
 /* explicit.c - blackscholes with explicit copies: two pointers for each array. Read beside adsm.c. */
 #include "blackscholes.h"
 
-#include <stdlib.h>
-
 void blackscholes_explicit(struct pb_run *run)
 {
 	const struct blackscholes_size *size = &blackscholes_sizes[run->size];
@@ -49,9 +47,9 @@ void blackscholes_explicit(struct pb_run *run)
 	pb_free(d_years);
 	pb_free(d_call);
 	pb_free(d_put);
-	free(price);
-	free(strike);
-	free(years);
-	free(call);
-	free(put);
+	pb_host_free(price);
+	pb_host_free(strike);
+	pb_host_free(years);
+	pb_host_free(call);
+	pb_host_free(put);
 }

@@ -336,15 +336,16 @@ static struct array *find(struct pb_cuda *cuda, struct pb_array array)
 	return found;
 }
 
-/* On the side that used it last: managed memory does not move for that. */
+/* Both pieces of memory; if there is one, on the side that used it last: managed memory does not move for that. */
 static void spoil(const struct pb_run *run, const struct array *array)
 {
 	const struct pb_cuda *cuda = run->cuda;
 
 	CALL(cuStreamSynchronize, cuda->stream);
-	if (array->base.host && !copies(run) && (array->fetched || cuda->variant == PB_ZEROCOPY)) {
+	if (array->base.host && (copies(run) || array->fetched || cuda->variant == PB_ZEROCOPY)) {
 		memset(array->base.host, PB_SPOILT, array->base.size);
-		return;
+		if (!copies(run))
+			return;
 	}
 	CALL(cuMemsetD8Async, array->base.device, PB_SPOILT, array->base.size, cuda->stream);
 	CALL(cuStreamSynchronize, cuda->stream);

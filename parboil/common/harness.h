@@ -84,6 +84,8 @@ _Noreturn void pb_die(const char *format, ...) __attribute__((format(printf, 1, 
 /* Die with adsmLastError() where an adsm function returned an error. */
 void pb_check(int error);
 void *pb_host_alloc(size_t size);	/* malloc() */
+/* Free what a run has got from it; NULL has no effect. As pb_free(), with what the next run must not find. */
+void pb_host_free(void *p);
 /* From now on pb_shared_alloc() uses one device after the other, and the library chooses the device of calls. */
 void pb_use_devices(int n);
 void *pb_shared_alloc(size_t size);	/* adsmAlloc() */

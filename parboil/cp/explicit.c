@@ -2,8 +2,6 @@
 /* explicit.c - cp with explicit copies: two pointers for the plane. Read beside adsm.c. */
 #include "cp.h"
 
-#include <stdlib.h>
-
 void cp_explicit(struct pb_run *run)
 {
 	adsmKernel *cenergy = pb_kernel(run, "cenergy");
@@ -40,6 +38,6 @@ void cp_explicit(struct pb_run *run)
 	cp_verify(run, energy, checksum);
 
 	pb_free(d_energy);
-	free(energy);
+	pb_host_free(energy);
 	cp_close(&cp);
 }

@@ -2,8 +2,6 @@
 /* explicit.c - mri-fhd with explicit copies: two pointers for each array. Read beside adsm.c. */
 #include "mri-fhd.h"
 
-#include <stdlib.h>
-
 void mri_fhd_explicit(struct pb_run *run)
 {
 	adsmKernel *rho_phi = pb_kernel(run, "RhoPhi");
@@ -100,16 +98,16 @@ void mri_fhd_explicit(struct pb_run *run)
 	pb_free(d_z);
 	pb_free(d_outR);
 	pb_free(d_outI);
-	free(phiR);
-	free(phiI);
-	free(dR);
-	free(dI);
-	free(rR);
-	free(rI);
-	free(x);
-	free(y);
-	free(z);
-	free(outR);
-	free(outI);
+	pb_host_free(phiR);
+	pb_host_free(phiI);
+	pb_host_free(dR);
+	pb_host_free(dI);
+	pb_host_free(rR);
+	pb_host_free(rI);
+	pb_host_free(x);
+	pb_host_free(y);
+	pb_host_free(z);
+	pb_host_free(outR);
+	pb_host_free(outI);
 	mri_fhd_close(&fhd);
 }

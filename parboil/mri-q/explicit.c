@@ -2,8 +2,6 @@
 /* explicit.c - mri-q with explicit copies: two pointers for each array. Read beside adsm.c. */
 #include "mri-q.h"
 
-#include <stdlib.h>
-
 void mri_q_explicit(struct pb_run *run)
 {
 	adsmKernel *compute_phi_mag = pb_kernel(run, "ComputePhiMag");
@@ -86,13 +84,13 @@ void mri_q_explicit(struct pb_run *run)
 	pb_free(d_z);
 	pb_free(d_Qr);
 	pb_free(d_Qi);
-	free(phiR);
-	free(phiI);
-	free(phiMag);
-	free(x);
-	free(y);
-	free(z);
-	free(Qr);
-	free(Qi);
+	pb_host_free(phiR);
+	pb_host_free(phiI);
+	pb_host_free(phiMag);
+	pb_host_free(x);
+	pb_host_free(y);
+	pb_host_free(z);
+	pb_host_free(Qr);
+	pb_host_free(Qi);
 	mri_q_close(&q);
 }

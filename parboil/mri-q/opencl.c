@@ -3,8 +3,6 @@
 #include "../common/opencl.h"
 #include "mri-q.h"
 
-#include <stdlib.h>
-
 /* Read an array from the file and send it. */
 static void load(struct pb_run *run, const struct mri_q *q, float *array, cl_mem d_array, size_t size)
 {
@@ -91,13 +89,13 @@ void mri_q_opencl(struct pb_run *run)
 	pb_cl_free(run, d_Qr);
 	pb_cl_free(run, d_Qi);
 	pb_cl_free(run, d_samples);
-	free(phiR);
-	free(phiI);
-	free(phiMag);
-	free(x);
-	free(y);
-	free(z);
-	free(Qr);
-	free(Qi);
+	pb_host_free(phiR);
+	pb_host_free(phiI);
+	pb_host_free(phiMag);
+	pb_host_free(x);
+	pb_host_free(y);
+	pb_host_free(z);
+	pb_host_free(Qr);
+	pb_host_free(Qi);
 	mri_q_close(&q);
 }

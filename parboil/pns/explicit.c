@@ -2,8 +2,6 @@
 /* explicit.c - pns with explicit copies: two pointers for each array that the CPU reads. Read beside adsm.c. */
 #include "pns.h"
 
-#include <stdlib.h>
-
 void pns_explicit(struct pb_run *run)
 {
 	adsmKernel *simulate = pb_kernel(run, "Simulate");
@@ -37,7 +35,7 @@ void pns_explicit(struct pb_run *run)
 	pb_free(d_places);
 	pb_free(d_vars);
 	pb_free(d_maxs);
-	free(vars);
-	free(maxs);
+	pb_host_free(vars);
+	pb_host_free(maxs);
 	pns_close(&p);
 }

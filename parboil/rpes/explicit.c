@@ -2,8 +2,6 @@
 /* explicit.c - rpes with explicit copies: two pointers for each array that the CPU sees. Read beside adsm.c. */
 #include "rpes.h"
 
-#include <stdlib.h>
-
 void rpes_explicit(struct pb_run *run)
 {
 	adsmKernel *integrals = pb_kernel(run, "Integrals");
@@ -55,7 +53,7 @@ void rpes_explicit(struct pb_run *run)
 	pb_free(d_block_work);
 	pb_free(d_output);
 	pb_free(d_reduction_sum);
-	free(final_reduce);
-	free(block_work);
-	free(reduction_sum);
+	pb_host_free(final_reduce);
+	pb_host_free(block_work);
+	pb_host_free(reduction_sum);
 }

@@ -2,8 +2,6 @@
 /* explicit.c - sad with explicit copies: two pointers for each array. Read beside adsm.c. */
 #include "sad.h"
 
-#include <stdlib.h>
-
 void sad_explicit(struct pb_run *run)
 {
 	adsmKernel *search, *sum_to_8x8 = pb_kernel(run, "SumTo8x8");
@@ -44,7 +42,7 @@ void sad_explicit(struct pb_run *run)
 
 	pb_free(d_frame);
 	pb_free(d_sads);
-	free(frame);
-	free(sads);
+	pb_host_free(frame);
+	pb_host_free(sads);
 	sad_close(&sad);
 }

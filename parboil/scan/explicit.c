@@ -2,8 +2,6 @@
 /* explicit.c - scan with explicit copies: two pointers for each array. Read beside adsm.c. */
 #include "scan.h"
 
-#include <stdlib.h>
-
 void scan_explicit(struct pb_run *run)
 {
 	const struct scan_size *size = &scan_sizes[run->size];
@@ -46,6 +44,6 @@ void scan_explicit(struct pb_run *run)
 	pb_free(d_in);
 	pb_free(d_out);
 	pb_free(d_sums);
-	free(in);
-	free(out);
+	pb_host_free(in);
+	pb_host_free(out);
 }

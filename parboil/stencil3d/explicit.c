@@ -2,8 +2,6 @@
 /* explicit.c - stencil3d with explicit copies: pointers for each side. Read beside adsm.c. */
 #include "stencil3d.h"
 
-#include <stdlib.h>
-
 void stencil3d_explicit(struct pb_run *run)
 {
 	adsmKernel *stencil = pb_kernel(run, "Stencil");
@@ -47,6 +45,6 @@ void stencil3d_explicit(struct pb_run *run)
 	pb_free(d_u);
 	pb_free(d_next);
 	pb_free(d_v);
-	free(next);
-	free(v);
+	pb_host_free(next);
+	pb_host_free(v);
 }

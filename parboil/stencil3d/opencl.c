@@ -3,8 +3,6 @@
 #include "../common/opencl.h"
 #include "stencil3d.h"
 
-#include <stdlib.h>
-
 void stencil3d_opencl(struct pb_run *run)
 {
 	cl_kernel stencil = pb_cl_kernel(run, "Stencil");
@@ -49,6 +47,6 @@ void stencil3d_opencl(struct pb_run *run)
 	pb_cl_free(run, d_u);
 	pb_cl_free(run, d_next);
 	pb_cl_free(run, d_v);
-	free(next);
-	free(v);
+	pb_host_free(next);
+	pb_host_free(v);
 }

@@ -2,8 +2,6 @@
 /* explicit.c - tpacf with explicit copies: two pointers for each array. Read beside adsm.c. */
 #include "tpacf.h"
 
-#include <stdlib.h>
-
 void tpacf_explicit(struct pb_run *run)
 {
 	adsmKernel *kernel = pb_kernel(run, "Histograms");
@@ -37,7 +35,7 @@ void tpacf_explicit(struct pb_run *run)
 
 	pb_free(d_points);
 	pb_free(d_histograms);
-	free(points);
-	free(histograms);
+	pb_host_free(points);
+	pb_host_free(histograms);
 	tpacf_close(&t);
 }

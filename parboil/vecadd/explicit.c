@@ -2,8 +2,6 @@
 /* explicit.c - vecadd with explicit copies: two pointers for each vector. Read beside adsm.c. */
 #include "vecadd.h"
 
-#include <stdlib.h>
-
 void vecadd_explicit(struct pb_run *run)
 {
 	adsmKernel *vecadd = pb_kernel(run, "vecadd");
@@ -38,7 +36,7 @@ void vecadd_explicit(struct pb_run *run)
 	pb_free(d_a);
 	pb_free(d_b);
 	pb_free(d_c);
-	free(a);
-	free(b);
-	free(c);
+	pb_host_free(a);
+	pb_host_free(b);
+	pb_host_free(c);
 }

@@ -3,8 +3,6 @@
 #include "../common/opencl.h"
 #include "vecadd.h"
 
-#include <stdlib.h>
-
 void vecadd_opencl(struct pb_run *run)
 {
 	cl_kernel vecadd = pb_cl_kernel(run, "vecadd");
@@ -41,7 +39,7 @@ void vecadd_opencl(struct pb_run *run)
 	pb_cl_free(run, d_a);
 	pb_cl_free(run, d_b);
 	pb_cl_free(run, d_c);
-	free(a);
-	free(b);
-	free(c);
+	pb_host_free(a);
+	pb_host_free(b);
+	pb_host_free(c);
 }
