@@ -228,8 +228,14 @@ static void find_own(void)
 void adsm_mask_hide(bool first)
 {
 	const bool again = atomic_exchange(&adsm_mask_hidden, true);
+	uint64_t mask;
 
 	adsm_mask_thread();
+	mask = kernel_mask();
+	/* While the library was stopped, the kernel blocked SIGSEGV for a handler of the program, and a jump without a
+	 * mask left the handler. */
+	if (mask & SEGV && !adsm_os_signals_are_blocked(mask))
+		adsm_mask_set(adsm_mask_to_kernel(mask));
 	if (first)
 		all_are_ready = true;
 	else if (!again)

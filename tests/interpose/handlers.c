@@ -624,6 +624,32 @@ static bool is_held(void)
 	return sigismember(&mask, SIGSEGV);
 }
 
+/* ---- while the library is stopped */
+
+/* A handler that is left before a start leaves SIGSEGV blocked in the kernel's mask, too. */
+static void left_while_stopped(void)
+{
+	not_with_tsan();
+	for (volatile unsigned round = 0; round < 2; round++) {
+		signal(SIGSEGV, on_left_blocked);
+		if (!setjmp(plain_left))
+			touch_write(WILD);
+		CHECK_EQ(n_left, round + 1);
+		open_object();
+		touch_object();
+		CHECK(is_held());
+		CHECK(!sigrelse(SIGSEGV));
+		CHECK(!is_held());
+		shut();
+		touch_object();
+		CHECK_OK(adsmFree(object));
+		unload();
+		CHECK_OK(adsmShutdown());
+	}
+}
+
+/* ---- vfork() */
+
 static void vfork_with_mask(const sigset_t *mask)
 {
 	pid_t child = vfork();
@@ -836,6 +862,7 @@ static const struct conform_case cases[] = {
 	CASE("shared-arguments", shared_arguments),
 	FAULT_CASE("changes", changes),
 	FAULT_CASE("restarts", restarts),
+	FAULT_CASE("left-while-stopped", left_while_stopped),
 	FAULT_CASE("vforked", vforked),
 	CASE("cancelled-entries", cancelled_entries),
 };
