@@ -492,10 +492,12 @@ static void leave(struct __jmp_buf_tag *env)
 {
 	uintptr_t stack = target_known ? stack_pointer(env) : UINTPTR_MAX;
 
-	/* A mask that was saved before the library hid SIGSEGV. */
-	if (atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed) && env->__mask_was_saved &&
-	    sigismember(&env->__saved_mask, SIGSEGV) == 1)
-		env->__saved_mask.__val[0] = adsm_mask_to_kernel(env->__saved_mask.__val[0]);
+	if (atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed)) {
+		adsm_mask_jump(stack);
+		/* A mask that was saved before the library hid SIGSEGV. */
+		if (env->__mask_was_saved && sigismember(&env->__saved_mask, SIGSEGV) == 1)
+			env->__saved_mask.__val[0] = adsm_mask_to_kernel(env->__saved_mask.__val[0]);
+	}
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		adsm_io_leave(stack, false);
 }
@@ -540,6 +542,8 @@ ADSM_WRAPPER int setcontext(const ucontext_t *context)
 
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		adsm_io_leave(adsm_decode_stack(context), true);
+	if (atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed))
+		adsm_mask_jump(adsm_decode_stack(context));
 	hide_in_context(context);
 	error = real(setcontext)(context);
 	/* setcontext() has failed. The calls whose inputs were ended detect that when they return. */

@@ -51,6 +51,8 @@ struct adsm_mask_call {
 };
 void adsm_mask_enter(uint64_t mask, struct adsm_mask_call *ret_outer);
 void adsm_mask_leave(const struct adsm_mask_call *outer);
+/* This thread jumps: calls with frames below @stack have ended. */
+void adsm_mask_jump(uintptr_t stack);
 /* Before and after a call that starts another program, which must get the program's mask. The second one takes the
  * result of the first. */
 uint64_t adsm_mask_expose(void);

@@ -371,6 +371,24 @@ static int (*const waits[])(const sigset_t *) = {
 	call_sigsuspend, call_ppoll, call_pselect, call_epoll_pwait, call_epoll_pwait2,
 };
 
+/* The mask of a call that a handler has left by a jump ends with the call. */
+static void jump_out(int (*wait)(const sigset_t *), const sigset_t *mask)
+{
+	const unsigned before = n_segv;
+	sigset_t blocked, was;
+
+	signal(SIGUSR2, on_left);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR2);
+	CHECK(!sigprocmask(SIG_SETMASK, &blocked, &was));
+	CHECK(!raise(SIGUSR2));
+	if (!sigsetjmp(left, 1))
+		wait(mask);
+	CHECK(!raise(SIGSEGV));
+	CHECK_EQ(n_segv, before + 1);
+	CHECK(!sigprocmask(SIG_SETMASK, &was, NULL));
+}
+
 /* A handler that runs in such a call uses objects, though the call's mask has SIGSEGV. */
 static void masked_calls(void)
 {
@@ -386,6 +404,8 @@ static void masked_calls(void)
 	signal(SIGSEGV, on_segv);
 	open_object();
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		none = all_but(SIGUSR2, SIGUSR2);
+		jump_out(waits[i], &none);
 		sigfillset(&blocked);
 		CHECK(!sigprocmask(SIG_SETMASK, &blocked, NULL));
 		n_touched = n_segv = 0;
