@@ -30,7 +30,8 @@
 typedef void handler_function(int);
 
 ADSM_REALS(sigaction, signal, sysv_signal, sigset, sigignore, sighold, sigrelse, siginterrupt, sigprocmask,
-	   pthread_sigmask, sigaltstack, pthread_attr_setsigmask_np, pthread_create, thrd_create)
+	   pthread_sigmask, sigaltstack, pthread_attr_setsigmask_np, pthread_attr_getsigmask_np,
+	   pthread_create, thrd_create)
 
 /* ---- does the program use the library? */
 
@@ -424,6 +425,18 @@ ADSM_WRAPPER int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t
 		return real(pthread_attr_setsigmask_np)(attr, mask);
 	to_kernel(&copy, mask);
 	return real(pthread_attr_setsigmask_np)(attr, &copy);
+}
+
+ADSM_WRAPPER int pthread_attr_getsigmask_np(const pthread_attr_t *attr, sigset_t *mask)
+{
+	const int result = real(pthread_attr_getsigmask_np)(attr, mask);
+
+	/* This mask belongs to no thread, so SIGSTKFLT in it always stands for SIGSEGV. */
+	if (hidden() && sigismember(mask, SIGSTKFLT) == 1) {
+		sigdelset(mask, SIGSTKFLT);
+		sigaddset(mask, SIGSEGV);
+	}
+	return result;
 }
 
 /* ---- threads inherit a mask */

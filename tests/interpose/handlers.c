@@ -69,11 +69,13 @@ static void blocked_threads(void)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t mask;
+	sigset_t mask, got;
 
 	sigfillset(&mask);
 	CHECK(!pthread_attr_init(&attr));
 	CHECK(!pthread_attr_setsigmask_np(&attr, &mask));
+	CHECK(!pthread_attr_getsigmask_np(&attr, &got));
+	CHECK(sigismember(&got, SIGSEGV) == 1 && !sigismember(&got, SIGSTKFLT));
 	CHECK(!pthread_sigmask(SIG_BLOCK, &mask, NULL));
 	open_object();
 	touch_object();
