@@ -41,7 +41,7 @@ struct CUfunc_st;
  *   -EINVAL   @device is not the device of @context
  *   -EBUSY    the library has started
  *   -ENODEV   there is no CUDA driver
- *   -ENOTSUP  the library was built without CUDA
+ *   -ENOTSUP  the library was built without CUDA, or the process is the child of a fork()
  */
 ADSM_API int adsmCudaUse(struct CUctx_st *context, int device);
 

@@ -38,7 +38,7 @@ struct _cl_kernel;
  *   -EINVAL   @device is not a device of @context, or only one of the two is NULL
  *   -EBUSY    the library has started
  *   -ENODEV   there is no OpenCL
- *   -ENOTSUP  the library was built without OpenCL's headers
+ *   -ENOTSUP  the library was built without OpenCL's headers, or the process is the child of a fork()
  */
 ADSM_API int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device);
 

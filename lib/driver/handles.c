@@ -31,6 +31,9 @@ int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *de
 	const struct adsm_backend *backend = adsm_backend_named(api->backend);
 	int error;
 
+	/* Functions of a driver may not work there. */
+	if (adsm_is_child())
+		return adsm_start();
 	if (adsm_started())
 		return adsm_fail(-EBUSY, "%sUse() comes too late: call it before adsmInit(), and before any function "
 				 "that starts the library", api->prefix);

@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <adsm_cuda.h>
 #include "cuda/cu.h"
@@ -128,6 +130,8 @@ static void get(void)
 {
 	adsmCudaHandles handles = start(), wrong = { .struct_size = 1 };
 	CUcontext current;
+	pid_t child;
+	int status;
 
 	CHECK(handles.context && handles.compute && handles.to_device && handles.to_host);
 	CHECK_EQ(handles.device, 0);
@@ -142,6 +146,11 @@ static void get(void)
 	CHECK_ERROR(adsmCudaGet(7, &handles), EINVAL);
 	CHECK_ERROR(adsmCudaUse(NULL, 0), EBUSY);
 	CHECK_SAYS("adsmCudaUse()");
+	child = fork();
+	if (!child)
+		_exit(-adsmCudaUse(NULL, 0));
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), ENOTSUP);
 	stop();
 }
 

@@ -12,6 +12,8 @@
 #include "raw.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <adsm_opencl.h>
 
@@ -493,6 +495,8 @@ static void not_opencl(void)
 static void refused_use(void)
 {
 	struct raw raw;
+	pid_t child;
+	int status;
 
 	raw_open(&raw);
 	CHECK_ERROR(adsmOpenCLUse(raw.context, NULL), EINVAL);
@@ -502,6 +506,11 @@ static void refused_use(void)
 	CHECK_OK(adsmOpenCLUse(raw.context, raw.device));
 	CHECK_OK(adsmInit());
 	CHECK_ERROR(adsmOpenCLUse(raw.context, raw.device), EBUSY);
+	child = fork();
+	if (!child)
+		_exit(-adsmOpenCLUse(NULL, NULL));
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), ENOTSUP);
 	CHECK_OK(adsmShutdown());
 	CHECK_OK(adsmOpenCLUse(NULL, NULL));
 }
