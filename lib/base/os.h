@@ -389,6 +389,9 @@ void adsm_os_fd_path(int fd, char *ret_path, size_t size);
 /* Return the path of the shared object that contains this code; of its folder, without a slash at the end. */
 int adsm_os_library_path(char *ret_path, size_t size);
 int adsm_os_library_dir(char *ret_path, size_t size);
+/* The index of a library, in the order in which they were loaded: of the one with @address. If there is none, as for 0:
+ * the number of all. */
+size_t adsm_os_library_index(uintptr_t address);
 /* This shared object has wrappers. Their constructor sets the variable. */
 extern bool adsm_os_has_wrappers;
 /* Return whether this shared object has wrappers, but the process calls the C library's own functions. */

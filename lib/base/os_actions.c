@@ -28,9 +28,8 @@ static void set_action(int sig, const struct action *action)
 	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
 }
 
-/* The index of a library, in the order in which they were loaded: of the one with @address, or the number of all. */
 struct place {
-	uintptr_t address;		/* 0: no library */
+	uintptr_t address;
 	size_t n;
 };
 
@@ -46,14 +45,19 @@ static int look_for_place(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+size_t adsm_os_library_index(uintptr_t address)
+{
+	struct place place = { address, 0 };
+
+	dl_iterate_phdr(look_for_place, &place);
+	return place.n;
+}
+
 void adsm_os_actions_get(struct adsm_actions *ret_actions)
 {
-	struct place all = { 0, 0 };
-
 	for (int sig = 1; sig <= 64; sig++)
 		sys(SYS_rt_sigaction, sig, NULL, ret_actions->words[sig], KERNEL_SIGSET_SIZE);
-	dl_iterate_phdr(look_for_place, &all);
-	ret_actions->n_libraries = all.n;
+	ret_actions->n_libraries = adsm_os_library_index(0);
 }
 
 /* A driver that runs kernels in threads of this process handles divisions by zero there, and the kernels continue. All

@@ -89,10 +89,11 @@ void *(*_Atomic adsm_os_dlsym)(void *handle, const char *name) = dlsym;
 
 bool adsm_os_is_bypassed(void)
 {
-	Dl_info read, libc;
+	const uintptr_t libc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
 
-	return adsm_os_has_wrappers && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
-		dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) && read.dli_fbase == libc.dli_fbase;
+	/* Another library may come before both and have the same functions. Its calls lead to the first of the two. */
+	return adsm_os_has_wrappers && libc &&
+		adsm_os_library_index((uintptr_t)adsm_os_is_bypassed) > adsm_os_library_index(libc);
 }
 
 bool adsm_os_is_linked(void)

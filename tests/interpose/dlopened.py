@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The library opened by a program that was started without it, and by one that was started with it preloaded:
-dlopened.py LIBRARY dlopen|preload."""
+"""The library opened by a program that was started without it, also if another library has a read() of its own, and by
+one that was started with it preloaded: dlopened.py LIBRARY dlopen|preload|behind READS."""
 import ctypes
 import os
 import subprocess
@@ -64,19 +64,19 @@ def descriptors(library, p, shared):
 
 
 def main():
-    path, how = sys.argv[1:3]
+    path, how, reads = sys.argv[1:4]
     if how == "use":
         use(path, sys.argv[3] == "preload")
         return
     if os.environ.get("TEST_SKIP"):
         print("skipped:", os.environ["TEST_SKIP"])
         sys.exit(77)
-    environment = dict(os.environ, LD_PRELOAD=path if how == "preload" else "")
+    environment = dict(os.environ, LD_PRELOAD={"preload": path, "behind": reads}.get(how, ""))
     done = subprocess.run([sys.executable, __file__, path, "use", how], env=environment, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     print(done.stdout, done.stderr)
     check(done.returncode == 0, f"status {done.returncode}")
-    check(done.stderr.count(MESSAGE) == (how == "dlopen"), "the message comes once, where nothing is preloaded")
+    check(done.stderr.count(MESSAGE) == (how != "preload"), "the message comes once, where nothing is preloaded")
     check(how == "preload" or f"LD_PRELOAD={os.path.realpath(path)}" in done.stderr, "it names what to preload")
 
 
