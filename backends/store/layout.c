@@ -67,7 +67,8 @@ bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometr
 	for (uint64_t n = 2; !task->n_pages; n *= 2) {
 		const struct adsm_scratchpad_layout more = with_pages(geometry, task->page, n);
 
-		if (more.stack < (geometry->size - geometry->code) / 4)
+		/* If the store is as large as its code buffer, a quarter of the rest is 0, too. */
+		if (!more.stack || more.stack < (geometry->size - geometry->code) / 4)
 			break;
 		layout = more;
 	}

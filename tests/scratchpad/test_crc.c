@@ -531,6 +531,20 @@ static void threads(void)
 
 /* ---- */
 
+/* A store as large as its code buffer, or only a few bytes larger: no number of pages fits. */
+static void no_room(void)
+{
+	const struct adsm_scratchpad_task task = { 2048, 0 };
+	struct adsm_scratchpad_geometry geometry = { .code = 65536 };
+	struct adsm_scratchpad_layout layout;
+	char text[512];
+
+	for (geometry.size = geometry.code; geometry.size < geometry.code + 8; geometry.size++) {
+		CHECK(!adsm_scratchpad_lay_out_task(&geometry, &task, &layout, text, sizeof(text)));
+		CHECKF(strstr(text, " is too small for 1 pages of 2048 bytes"), "%s", text);
+	}
+}
+
 int main(void)
 {
 	static void (*const litmus[])(void) = {
@@ -539,6 +553,7 @@ int main(void)
 	};
 	const unsigned n_programs = getenv("TEST_FULL") ? 2000 : 20;
 
+	no_room();
 	for (page = 2048; page <= 16384; page *= 2) {
 		for (uint32_t room = 4; room <= 8; room *= 2) {
 			for (unsigned i = 0; i < 2 * sizeof(litmus) / sizeof(litmus[0]); i++) {

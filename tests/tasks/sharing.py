@@ -114,8 +114,16 @@ def refused():
     run("ep", ADSM_TASK_PAGES="1")
 
 
+def no_room():
+    """A store as large as its code buffer."""
+    text = run("ep", status=1, ADSM_SCRATCHPAD_SIZE="64K")
+    assert "cluster: a local store of 65536 bytes is too small for 1 pages of 16384 bytes" in text, text
+
+
 columns()
 advice()
 used()
-if not NODES:
+if NODES:
+    no_room()
+else:
     refused()
