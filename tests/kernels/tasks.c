@@ -310,6 +310,14 @@ ADSM_TASK(locks_twice, ADSM_VAL(int, who))
 	ADSM_ALL_BARRIER;
 }
 
+/* All leave at a lock: one because it has it, the others because the task has failed. */
+ADSM_TASK(writes_and_fails, ADSM_INOUT(int, a))
+{
+	ADSM_WRITE(&a[ADSM_WORKER], ADSM_WORKER + 1);
+	ADSM_LOCK(9);
+	ADSM_LOCK(9);
+}
+
 ADSM_TASK(misses_barrier, ADSM_VAL(int, who))
 {
 	if (ADSM_WORKER != who)

@@ -176,6 +176,18 @@ static void check_alive(void)
 
 #define VAL(v) adsmVal((int)(v))
 
+/* Objects have what workers wrote until they left, except on nodes. */
+static void keeps_stores(void)
+{
+	for (unsigned n = 1; n <= 128; n = 2 * n + 1) {
+		memset(numbers, 0, N * sizeof(*numbers));
+		check_failed_with(RUN("writes_and_fails", n, adsmPtr(numbers)), -EDEADLK,
+				  "lock 9, which it already holds", NULL);
+		for (unsigned i = 0; i < N; i++)
+			CHECK_AT(numbers[i], i, i < n ? (int)i + 1 : 0);
+	}
+}
+
 /* Workers of a task that has failed end at their next release, too. The holder's first one must not come before the
  * failure. */
 static void fails_at_holder(void)
@@ -261,6 +273,8 @@ static void errors(void)
 	check_alive();
 	check_failed_with(RUN("locks_twice", 5, VAL(4)), -EDEADLK, "worker 4", "lock 9, which it already holds", NULL);
 	check_alive();
+	if (!on_nodes)
+		keeps_stores();
 	check_failed_with(RUN("misses_barrier", 5, VAL(3)), -EDEADLK, "'misses_barrier'", "worker 0", "4 of 5",
 			  "but worker 3 has ended", NULL);
 	check_failed_with(RUN("misses_barrier", 2, VAL(0)), -EDEADLK, "worker 1 waits", "but worker 0 has ended", NULL);

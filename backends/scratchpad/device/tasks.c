@@ -237,11 +237,8 @@ static void add_costs(const struct adsm_process_slot *slot, const struct adsm_po
 	const uint64_t *counts = slot->counts;
 	struct adsm_copies_counts copies;
 
-	for (unsigned i = 0; i < launch->n; i++) {
-		/* Pages that the worker still has were moved, too. */
-		adsm_copies_flush_all(tasks.cores.of[i].window);
+	for (unsigned i = 0; i < launch->n; i++)
 		add_worker(i);
-	}
 	copies = adsm_copies_sum(&tasks.cores, (uint32_t)launch->n);
 	add_copies(&copies);
 	add_count(ADSM_SCRATCHPAD_WORKERS, counts[ADSM_TASK_WORKERS]);
@@ -326,7 +323,13 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 	tasks.crc.worst = (struct adsm_crc_worst){ .n = 0 };
 	launch->task_ops = &ops;
 	ret = adsm_task_run_all(launch, slot->name, served, slot->counts, ret_text);
-	if (costs && slot->counts[ADSM_TASK_WORKERS])	/* otherwise no worker has run */
+	if (!slot->counts[ADSM_TASK_WORKERS])	/* no worker has run */
+		return ret;
+	/* A worker that has left a failed task still has stores. Pages that the others still have are counted as moved,
+	 * too. */
+	for (unsigned i = 0; i < launch->n && (ret || costs); i++)
+		adsm_copies_flush_all(tasks.cores.of[i].window);
+	if (costs)
 		add_costs(slot, launch);
 	tasks.costs = NULL;
 	return ret;
