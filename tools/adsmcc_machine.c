@@ -31,8 +31,10 @@ static enum reference_kind x86_reference(const struct object_section *section,
 			return REFERENCE_BRANCH;
 		if (before >= 2 && p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80)
 			return REFERENCE_BRANCH;
-		if (before >= 3 && (p[-1] & 0xc7) == 0x05)
-			return p[-2] == X86_LEA && (p[-3] & 0xf8) == 0x48 ? REFERENCE_ADDRESS : REFERENCE_BYTES;
+		/* A section may begin with an instruction that has no prefix. */
+		if (before >= 2 && (p[-1] & 0xc7) == 0x05)
+			return before >= 3 && p[-2] == X86_LEA && (p[-3] & 0xf8) == 0x48 ? REFERENCE_ADDRESS :
+				REFERENCE_BYTES;
 		return REFERENCE_UNKNOWN;
 	default:
 		return REFERENCE_UNKNOWN;

@@ -110,13 +110,6 @@ ADSM_PARTITION(10) struct large give_large(long x)
 	return large;
 }
 
-/* Elsewhere it is no register's, and functions of the compiler's are called for it. */
-#ifdef __x86_64__
-typedef long double widest;
-#else
-typedef double widest;
-#endif
-
 ADSM_PARTITION(10) widest give_widest(widest x)
 {
 	return x / 8;
@@ -234,6 +227,19 @@ EXPORT ADSM_PARTITION(15) int addresses(void)
 			return 41;
 	}
 	return 0;
+}
+
+/* The first instruction of a partition loads a constant: on x86-64 only two bytes may be before its distance. */
+EXPORT ADSM_PARTITION(17) widest third(void)
+{
+	return (widest)1 / 3;
+}
+
+EXPORT ADSM_PARTITION(18) int always(void)
+{
+	static const int number = 51;
+
+	return *(const volatile int *)&number;
 }
 
 /* ---- what is not in the image, and what is in no partition */

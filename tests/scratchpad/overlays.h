@@ -44,6 +44,13 @@ struct large {
 	long word[9];
 };
 
+/* Elsewhere it is no register's, and functions of the compiler's are called for it. */
+#ifdef __x86_64__
+typedef long double widest;
+#else
+typedef double widest;
+#endif
+
 /* Written to by resident functions of the test. */
 struct observed {
 	const char *text;

@@ -175,6 +175,8 @@ static void test_calls(int column)
 	long_function *outside = (long_function *)(uintptr_t)function(partitions, "outside");
 	int (*results)(double) = (int (*)(double))(uintptr_t)function(partitions, "results");
 	int (*addresses)(void) = (int (*)(void))(uintptr_t)function(partitions, "addresses");
+	widest (*third)(void) = (widest (*)(void))(uintptr_t)function(partitions, "third");
+	int (*always)(void) = (int (*)(void))(uintptr_t)function(partitions, "always");
 	struct adsm_policy_log *log = record(partitions);
 	long sum = 0;
 
@@ -193,6 +195,8 @@ static void test_calls(int column)
 		sum += (n % 2 ? 5 : 7) * n;
 	CHECK_EQ(even(199), sum + 2 * (100L * 100 - 99L * 100));
 	CHECK_EQ(addresses(), 0);
+	CHECK(third() == (widest)1 / 3);
+	CHECK_EQ(always(), 51);
 	host_word = 4;
 	CHECK_EQ(outside(5), 3 * 5 + 3 * 6 + 2 * 5 + 3 * 5 + (28 + 15 + 14 + 5) + 1 + 2 * 7 + 2 * 8);
 	CHECK_EQ(host_word, 7);
