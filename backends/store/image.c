@@ -34,18 +34,23 @@ int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, 
 {
 	const off_t size = lseek(fd, 0, SEEK_END);
 	void *image;
-	int ret;
+	int ret = size > 0 ? adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image) : -ENOEXEC;
 
-	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
-		return -ENOEXEC;
+	if (ret) {
+		adsm_format(ret_text, ADSM_STORE_TEXT, "it cannot be read: %s", strerror(-ret));
+		return ret;
+	}
 	ret = adsm_module_info_create(image, (size_t)size, ret_info);
 	adsm_os_unmap(image, (size_t)size);
 	if (ret) {
 		adsm_format(ret_text, ADSM_STORE_TEXT, "%s", adsm_last_error());
-		return -ENOEXEC;
+		return ret;
 	}
 	if ((*ret_info)->store_size) {
 		ret = write_code(*ret_info, ret_code);
+		if (ret)
+			adsm_format(ret_text, ADSM_STORE_TEXT, "its code for cores with a local store cannot be "
+				    "written to a file: %s", strerror(-ret));
 	} else {
 		adsm_format(ret_text, ADSM_STORE_TEXT, "it has no code for cores with a local store: compile it with "
 			    "adsmcc --scratchpad, which needs clang");

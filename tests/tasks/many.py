@@ -18,11 +18,13 @@ ENDING = 16 << 10       # KiB: the stacks of two threads that are ending
 BYTES = 32 << 20        # of an object: the workers of each node write to a half
 
 
-def run(process, n):
+def run(process, n, *others):
     process.stdin.write(f"{n}\n")
     process.stdin.flush()
-    if process.stdout.readline() != "ready\n":
-        sys.exit(f"{n}: {process.communicate()}")
+    answer = process.stdout.readline().strip()
+    if answer not in ("ready", *others):
+        sys.exit(f"{n}: {answer} {process.communicate()}")
+    return answer
 
 
 def memory(process, node, what):
@@ -88,6 +90,24 @@ def threads(node):
     lack(process, node, resource.RLIMIT_NPROC, 1, [f"2 {errno.EAGAIN}"] * 2)
 
 
+def modules(node):
+    """A node lacks memory for a part of a module: the call fails, and later the module is loaded as a whole."""
+    process = start("modules")
+    run(process, "")
+    run(process, "")
+    pid = cluster.part(process.mark, node)
+    answers = []
+    for more in [8 << 20, *range(1 << 20, 0, -32 << 10)]:
+        limits = resource.prlimit(pid, resource.RLIMIT_AS)
+        resource.prlimit(pid, resource.RLIMIT_AS, ((memory(process, node, "VmSize") << 10) + more, limits[1]))
+        answers.append(run(process, "", "failed"))
+        resource.prlimit(pid, resource.RLIMIT_AS, limits)
+        run(process, "")
+    status, out, err, _ = cluster.finish(process, "modules")
+    if status or answers[0] != "ready" or "failed" not in answers:
+        sys.exit(f"modules on {node}: status {status}, {answers}\n{out}{err}")
+
+
 def leave_root():
     """The system does not limit the threads of root."""
     try:
@@ -104,6 +124,7 @@ many()
 spread()
 for part in NODES:
     room(part)
+    modules(part)
 if leave_root() and os.access(cluster.APP, os.X_OK):
     for part in NODES:
         threads(part)

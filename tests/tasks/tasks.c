@@ -13,6 +13,7 @@
  *	many, spread	as many tasks as many.py says; a task that writes to many pages
  *	pages		what only workers with copies of pages can get wrong
  *	room		tasks for whose workers many.py leaves a node no room, or no threads
+ *	modules		modules are loaded while many.py leaves a node little memory
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
  * "nodes": the device is two nodes with 64 workers each; they know locks and memory of others by messages only.
@@ -473,6 +474,38 @@ static void room(void)
 	}
 }
 
+static int fill(void)
+{
+	const adsmDim one = { 1, 1, 1 };
+	const int error = adsmCall(kernel("fill"), one, one, adsmPtr(numbers), VAL(1), VAL(1));
+
+	return error ? error : adsmSync();
+}
+
+/* For each line of the input a module is loaded, by a call of its kernel, or the call fails. Then, for the next line, a
+ * task of it runs. */
+static void modules(const char *path)
+{
+	adsmModule *const first = module;
+	char line[16];
+	int error;
+
+	CHECK_OK(fill());
+	while (fgets(line, sizeof(line), stdin)) {
+		module = adsmModuleLoad(path);
+		CHECK(module);
+		error = fill();
+		printf(error ? "failed\n" : "ready\n");
+		fflush(stdout);
+		CHECK(fgets(line, sizeof(line), stdin));
+		CHECK_OK(RUN("laps", 4, VAL(1)));
+		CHECK_OK(adsmModuleUnload(module));
+		module = first;
+		printf("ready\n");
+		fflush(stdout);
+	}
+}
+
 /* As many tasks as each line of the input says; or a task whose two workers write to as many bytes. */
 static void many(bool spread)
 {
@@ -541,6 +574,8 @@ int main(int argc, char **argv)
 		many(*what == 's');
 	else if (!strcmp(what, "room"))
 		room();
+	else if (!strcmp(what, "modules"))
+		modules(argv[1]);
 	else if (!strcmp(what, "refused"))
 		refused();
 	else

@@ -33,26 +33,45 @@ void adsm_images_start(const struct adsm_scratchpad_layout *its_layout, uint32_t
 	page = its_page;
 }
 
+/* Load the code for cores with a local store. A module without such code has only kernels. */
+static int load_image(int fd, struct adsm_process_reply *reply)
+{
+	struct image image = { .loaded = true };
+	char why[ADSM_STORE_TEXT];
+	int code, ret = adsm_store_image(fd, &image.info, &code, why);
+
+	if (ret == -ENOEXEC)
+		return 0;
+	if (ret) {
+		adsm_format(reply->text, sizeof(reply->text), "%s", why);
+		return ret;
+	}
+	ret = adsm_code_load(code, &image.index, reply->text);
+	if (ret) {
+		adsm_module_info_destroy(image.info);
+		return ret;
+	}
+	adsm_store_image_place(code, &image.begin, &image.end);
+	images[reply->index] = image;
+	return 0;
+}
+
 static int load(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
 {
 	/* Loading closes the descriptor. */
 	const int fd = dup(fds[0]);
-	struct image image = { .loaded = true };
-	char why[ADSM_STORE_TEXT];
-	int code, ret = adsm_serve_answer(request, fds, reply);
+	int ret = fd < 0 ? -errno : adsm_serve_answer(request, fds, reply);
 
-	if (!ret && fd >= 0 && !adsm_store_image(fd, &image.info, &code, why)) {
-		ret = adsm_code_load(code, &image.index, reply->text);
-		if (!ret) {
-			adsm_store_image_place(code, &image.begin, &image.end);
-			images[reply->index] = image;
-		} else {
-			adsm_module_info_destroy(image.info);
-			adsm_code_unload(reply->index);
-		}
+	if (fd < 0) {
+		close(fds[0]);
+		return ret;
 	}
-	if (fd >= 0)
-		close(fd);
+	if (!ret) {
+		ret = load_image(fd, reply);
+		if (ret)
+			adsm_code_unload(reply->index);
+	}
+	close(fd);
 	return ret;
 }
 
