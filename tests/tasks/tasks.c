@@ -442,7 +442,9 @@ static void pages(void)
 	}
 	if (on_nodes) {
 		check_failed_with(RUN("atomics", 2, adsmPtr(total), VAL(50), adsmPtr(numbers)), -ENOTSUP, "'atomics'",
-				  "atomic operation", "ADSM_LOCK", NULL);
+				  "does an atomic or volatile access", "ADSM_LOCK", NULL);
+		check_failed_with(RUN("holds", 2, adsmPtr(numbers), VAL(1)), -ENOTSUP, "'holds'",
+				  "does an atomic or volatile access", "ADSM_LOCK", NULL);
 		return;
 	}
 	/* Memory that was another worker's: nothing that anybody has of it from before comes back. */

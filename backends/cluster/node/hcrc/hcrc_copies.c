@@ -105,8 +105,8 @@ static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size
 {
 	const struct adsm_hcrc_memory *memory = pages->arg;
 
-	memory->refuse(pages->worker, "does an atomic operation on device memory, which tasks on a cluster do not "
-		       "support: protect shared data by ADSM_LOCK");
+	memory->refuse(pages->worker, "does an atomic or volatile access to device memory, which tasks on a cluster do "
+		       "not support: protect shared data by ADSM_LOCK");
 	return NULL;
 }
 
