@@ -4,6 +4,7 @@ CASE. SOURCE is that of TRACES."""
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -28,10 +29,13 @@ CALLS = {"mb1": 200, "mb1_3": 300, "mb1_5": 500, "mb2": 4, "mb3": 20, "mb5": 60,
          "mb8_350": 704, "ping": 101}
 
 
-def execute(*words, **options):
+def environment(**options):
     env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
-    return subprocess.run(words, env=env | {"ADSM_BACKEND": "scratchpad", **options}, capture_output=True, text=True,
-                          check=False)
+    return env | {"ADSM_BACKEND": "scratchpad", **options}
+
+
+def execute(*words, **options):
+    return subprocess.run(words, env=environment(**options), capture_output=True, text=True, check=False)
 
 
 def run(*steps, module=MODULE, **options):
@@ -184,6 +188,53 @@ def advised():
     assert 0 < loads < moved(kernel)[0] and 0 < size < moved(kernel)[1], kernel
 
 
+def large(folder):
+    """A module with many partitions, whose kernel gives what that of "shallow" does."""
+    source, module = f"{folder}/large.c", f"{folder}/large"
+    with open(source, "w", encoding="utf-8") as file:
+        print("#include <adsm_kernel.h>", *(
+            f"ADSM_PARTITION({i}) ADSM_FUNCTION long f{i}(long a) {{ return a + {i}; }}" for i in range(1, 500)),
+            "ADSM_KERNEL(depth, ADSM_INOUT(long, value)) { ADSM_THREADS { long n = *value, sum = 0;",
+            "for (long i = 0; i <= n; i++) sum += ((n - i) % 2 ? 5 : 7) * i;",
+            *(f"sum = f{i}(sum) - {i};" for i in range(1, 500)), "*value = sum; } }", sep="\n", file=file)
+    done = execute(ADSMCC, *os.environ["TEST_ADSMCC"].split(), "--scratchpad", "--partition", "source", "-o", module,
+                   source)
+    assert done.returncode == 0, done
+    return module
+
+
+def device_of(pid):
+    """The library has a pidfd of the device's process."""
+    infos = ""
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{fd}", encoding="utf-8") as file:
+            infos += file.read()
+    return int(re.search(r"^Pid:\s*(\d+)", infos, re.M)[1])
+
+
+def notes():
+    """Each pair has 8 bytes. A device without memory for them says that the notes are incomplete."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = environment(ADSM_SCRATCHPAD_CORES="1", ADSM_SCRATCHPAD_SIZE="1M", ADSM_SCRATCHPAD_CODE="256K",
+                          ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_NOTES=f"{folder}/notes",
+                          # No memory of earlier allocations is left for the pairs.
+                          GLIBC_TUNABLES="glibc.malloc.arena_max=1:glibc.malloc.mmap_threshold=131072")
+        program = subprocess.Popen([PROGRAM, large(folder), "shallow", "pause", "again", "shallow"], env=env,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert program.stdout.readline() == "paused\n"
+        with open(f"{folder}/notes", encoding="utf-8") as file:
+            assert file.read().count("\n") == 499
+        device = device_of(program.pid)
+        with open(f"/proc/{device}/statm", encoding="utf-8") as file:
+            pages = int(file.read().split()[0])
+        # The same again, but for a half of the pairs.
+        resource.prlimit(device, resource.RLIMIT_AS, (pages * 4096 - 500 * 500 * 4,) * 2)
+        out = program.communicate("\n", timeout=100)[0]
+        says(out, "^depth: -12: a call on device 0 failed: the notes of calls cannot be written to .*/notes "
+             r"\(ADSM_SCRATCHPAD_NOTES\): Cannot allocate memory")
+        assert program.returncode == 0, (program.returncode, out)
+
+
 def lost():
     """What goes wrong in the midst of it: one sentence, the device is gone, and the program is not."""
     says(run("deep", ADSM_SCRATCHPAD_CODE="16000"), "depth: -19: scratchpad: the partition stack is full: 256 calls "
@@ -235,4 +286,5 @@ def refused():
          r"resident")
 
 
-{"traces": traces, "mixed": mixed, "variables": variables, "advised": advised, "lost": lost, "refused": refused}[CASE]()
+{"traces": traces, "mixed": mixed, "variables": variables, "advised": advised, "lost": lost,
+ "refused": refused, "notes": notes}[CASE]()

@@ -201,6 +201,10 @@ static void step(const char *name)
 	else if (!strcmp(name, "again")) {
 		CHECK_OK(adsmModuleUnload(module));
 		load();
+	} else if (!strcmp(name, "pause")) {
+		puts("paused");
+		fflush(stdout);
+		getchar();
 	} else
 		FAIL("no step '%s'", name);
 }

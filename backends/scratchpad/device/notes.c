@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct pair {
 static const char *path;
 static struct pair *pairs;
 static size_t n_pairs;
-static bool incomplete;			/* there was no memory for a pair */
+static atomic_bool incomplete;		/* there was no memory for a pair */
 
 void adsm_notes_start(const char *its_path)
 {
@@ -59,7 +60,12 @@ static void add(const char *from, const char *to, uint64_t n)
 		free(pairs[n_pairs].from);
 		free(pairs[n_pairs].to);
 	}
-	incomplete = true;
+	adsm_notes_miss();
+}
+
+void adsm_notes_miss(void)
+{
+	atomic_store(&incomplete, true);
 }
 
 void adsm_notes_add(const struct adsm_image *image, uint64_t *calls)
@@ -83,7 +89,7 @@ int adsm_notes_write(char *ret_text, size_t size)
 		fprintf(file, "%s %s %lu\n", pairs[i].from, pairs[i].to, (unsigned long)pairs[i].n);
 	if (file && (ferror(file) | fclose(file)))
 		ret = errno ? -errno : -EIO;
-	ret = ret ? ret : incomplete ? -ENOMEM : 0;
+	ret = ret ? ret : atomic_load(&incomplete) ? -ENOMEM : 0;
 	if (ret)
 		adsm_format(ret_text, size, "the notes of calls cannot be written to %s (ADSM_SCRATCHPAD_NOTES): %s",
 			    path, strerror(-ret));

@@ -16,5 +16,7 @@ bool adsm_notes_wanted(void);
 /* Add calls between partitions of the image, and set them to 0. @calls: (n_partitions + 1)² numbers, by caller, then by
  * called partition. */
 void adsm_notes_add(const struct adsm_image *image, uint64_t *calls);
+/* There is no memory to count calls: from now on the file is incomplete. Any thread may call this. */
+void adsm_notes_miss(void);
 /* Write the file. Returns 0, or a negative error number with a text. */
 int adsm_notes_write(char *ret_text, size_t size);

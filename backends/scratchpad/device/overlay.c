@@ -365,6 +365,8 @@ void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core, bool advis
 	if (overlay->logs[core])
 		return;
 	overlay->logs[core] = create_log(overlay, advised);
+	if (!overlay->logs[core])
+		adsm_notes_miss();
 	adsm_partition_record(overlay->managers[core], overlay->logs[core]);
 }
 
