@@ -43,7 +43,8 @@ typedef struct adsmLoan adsmLoan;
  *               object.
  *
  * Returns 0 or:
- *   -EINVAL   only a part of the range is in an object, @access is invalid, or @ret_loan or @ret_address is NULL
+ *   -EINVAL   only a part of the range is in an object, or it is device-only memory; @access is invalid; @ret_loan or
+ *             @ret_address is NULL
  *   -EFAULT   the program has closed a page of the range by mprotect(), and the range is in an object
  *   -EIO, -ENODEV  a transfer failed, or the device was lost
  *   -ENOMEM   there is not enough memory

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/index.h"
 #include "core/life.h"
+#include "core/object.h"
 #include "core/shared.h"
 #include "run/copy/io.h"
 #include "run/copy/part.h"
@@ -20,9 +21,13 @@ struct adsmLoan {
 /* The whole range must be in one piece, because the caller gets one address. */
 static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned access, const void *where)
 {
+	const struct adsm_object *object = adsm_index_find((uintptr_t)range->iov_base);
 	int error = adsm_copy_permitted(range->iov_base, range->iov_len,
 					access & ADSM_ACCESS_OUT ? ADSM_PROT_RW : ADSM_PROT_READ, false);
 
+	/* The system refuses such an address itself. Other code would crash there. */
+	if (!error && object && object->device_only)
+		error = adsm_fail(-EINVAL, "%p is device-only memory: the CPU has no copy of it", range->iov_base);
 	loan->io = (struct adsm_io){ .detached = true, .where = where };
 	if (!error && access & ADSM_ACCESS_IN)
 		error = adsm_io_begin_output(&loan->io, range, 1, loan->room);

@@ -264,6 +264,8 @@ static void outputs(void)
 	for (unsigned access = ADSM_ACCESS_IN; access <= ADSM_ACCESS_INOUT; access++) {
 		CHECK_KEPT(0, adsmLend(p, (size_t)1 << 40, access, &out.lent.loan, &out.lent.address));
 		CHECK_SAYS("not inside one object");
+		CHECK_KEPT(0, adsmLend(device, 4, access, &out.lent.loan, &out.lent.address));
+		CHECK_SAYS("device-only");
 		CHECK_ERROR(adsmLend(p, 4, access, NULL, &out.lent.address), EINVAL);
 		CHECK_ERROR(adsmLend(p, 4, access, &out.lent.loan, NULL), EINVAL);
 	}
