@@ -70,10 +70,12 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 		error = adsm_fail(-ENOTSUP, "adsmOpenCLMem(): %p is on %s, not on an OpenCL device", p,
 				  object->home->device->name);
 	else
-		error = adsm_object_pin(object);
+		error = adsm_object_place(object);
 	if (!error)
 		error = object->home->device->backend->driver->native_memory(object->memory, &handle);
 	if (!error) {
+		/* Only now has the program a handle. */
+		object->pinned = true;
 		*ret_buffer = handle;
 		*ret_offset = (uintptr_t)p - object->start;
 	}

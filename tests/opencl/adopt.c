@@ -589,6 +589,31 @@ static void device_only(void)
 	CHECK_OK(adsmShutdown());
 }
 
+/* An object that has no buffer is not kept on the device: another one gets its room. */
+static void not_kept(void)
+{
+	const unsigned n = 180 * 1024;	/* words: the device has room for one such object */
+	unsigned *first, *second;
+	size_t offset;
+	cl_mem buffer;
+
+	set("oversubscribe", "on");
+	set("opencl_memory", "svm");
+	set("opencl_memory_size", "1M");
+	first = words(n, 1);
+	second = words(n, 2);
+	CHECK_ERROR(adsmOpenCLMem(first, &buffer, &offset), ENOTSUP);
+	CHECK_SAYS("ADSM_OPENCL_MEMORY=buffer");
+	CALL("increment", n, adsmPtr(second), adsmVal(n));
+	SYNC();
+	CHECK_EQ(second[1], 4);
+	CHECK_EQ(first[1], 2);
+	CHECK_OK(adsmFree(first));
+	CHECK_OK(adsmFree(second));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 /* A program that allocates first, and then asks for the device, may have objects that are not buffers. */
 static void too_late(void)
 {
@@ -615,6 +640,7 @@ static void too_late(void)
 	CHECK_OK(adsmFree(before));
 	CHECK_OK(adsmFree(behind));
 	CHECK_OK(adsmShutdown());
+	not_kept();
 }
 
 static const struct conform_case cases[] = {
