@@ -148,10 +148,12 @@ static void make_room(struct adsm_cl_device *device)
 static int create(struct adsm_cl_device *device, size_t size, uint64_t wanted, struct adsm_cl_memory **ret_memory)
 {
 	struct adsm_cl_memory *memory = calloc(1, sizeof(*memory));
+	struct adsm_error_kept before;
 	int ret;
 
 	if (!memory)
 		return -ENOMEM;
+	adsm_error_keep(&before);
 	memory->base.device = &device->base.base;
 	memory->base.size = size;
 	if (device->base.base.caps.unified)
@@ -160,6 +162,8 @@ static int create(struct adsm_cl_device *device, size_t size, uint64_t wanted, s
 	if (ret == -ENOMEM) {
 		adsm_cl_release_kept(device);
 		ret = device->memory_kind->alloc(device, memory);
+		if (!ret)
+			adsm_error_back(&before);
 	}
 	if (ret)
 		free(memory);

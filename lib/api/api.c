@@ -101,12 +101,12 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 static int fill_with_zeros(void *address, size_t size, const void *where)
 {
 	int error = adsm_memset(address, 0, size, where);
-	char *why;
+	struct adsm_error_kept why;
 
 	if (error) {
-		why = adsm_error_keep();
+		adsm_error_keep(&why);
 		adsm_object_free(address, ADSM_MAKER_ALLOC, true, NULL);
-		adsm_error_back(why);
+		adsm_error_back(&why);
 	}
 	return error;
 }

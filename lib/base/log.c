@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
 #define ADVICE_MAX 10	/* maximum lines of advice in a process */
 #define ROOMS 31	/* rooms for last errors that are allocated at a time: 16 KiB */
 
@@ -145,7 +144,7 @@ unsigned adsm_utf8_length(const char *text)
 void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 {
 	static const char *const names[] = { "", "error", "warning", "info", "debug" };
-	char line[MESSAGE_MAX];
+	char line[ADSM_MESSAGE_MAX];
 	size_t length = (size_t)adsm_format(line, sizeof(line), "adsm: %s: ", names[level]);
 	va_list args;
 
@@ -178,7 +177,7 @@ __thread int adsm_in_fault;
 /* Memory for the last errors of threads. It is not from malloc(). A device's lock may be held here, and a handler that
  * waits for this lock may have interrupted malloc() itself, or fork(), which holds all of malloc()'s locks. */
 struct rooms {
-	struct { _Atomic bool taken; char text[MESSAGE_MAX]; } room[ROOMS];
+	struct { _Atomic bool taken; char text[ADSM_MESSAGE_MAX]; } room[ROOMS];
 	_Atomic(struct rooms *) next;
 };
 
@@ -243,7 +242,7 @@ static void make_last_error_key(void)
 
 void adsm_say(const char *format, ...)
 {
-	char text[MESSAGE_MAX];	/* not directly into place, as an argument may be the last error itself */
+	char text[ADSM_MESSAGE_MAX];	/* not directly into place, as an argument may be the last error itself */
 	va_list args;
 
 	n_said++;
@@ -272,7 +271,7 @@ void adsm_say_long(const char *before, const char *text)
 	char *bigger;
 
 	adsm_say("%s%s", before, text);
-	if (size <= MESSAGE_MAX || !last_error || last_error == no_memory)
+	if (size <= ADSM_MESSAGE_MAX || !last_error || last_error == no_memory)
 		return;
 	bigger = malloc(size);
 	if (!bigger)
@@ -288,16 +287,33 @@ const char *adsm_last_error(void)
 	return last_error ? last_error : "";
 }
 
-char *adsm_error_keep(void)
+static bool has_text(void)
 {
-	return strdup(adsm_last_error());
+	return last_error && last_error != no_memory;
 }
 
-void adsm_error_back(char *kept)
+void adsm_error_keep(struct adsm_error_kept *ret_kept)
 {
-	if (kept && strcmp(kept, adsm_last_error()))
-		adsm_say_long("", kept);
-	free(kept);
+	ret_kept->at = last_error;
+	ret_kept->n_said = n_said;
+	ret_kept->null_is_marked = null_is_marked;
+	memset(ret_kept->text, 0, sizeof(ret_kept->text));
+	if (has_text())
+		memcpy(ret_kept->text, last_error, sizeof(ret_kept->text));
+}
+
+void adsm_error_back(const struct adsm_error_kept *kept)
+{
+	if (n_said == kept->n_said)
+		return;
+	n_said = kept->n_said;
+	null_is_marked = kept->null_is_marked;
+	if (!has_text())
+		return;
+	memcpy(last_error, kept->text, sizeof(kept->text));
+	/* The rest of a long text is still behind it, but not in other memory. */
+	if (last_error != kept->at)
+		last_error[sizeof(kept->text) - 1] = '\0';
 }
 
 unsigned adsm_n_said(void)

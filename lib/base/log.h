@@ -46,10 +46,18 @@ void adsm_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void adsm_say_long(const char *before, const char *text);
 
 const char *adsm_last_error(void);
-/* Sentences stored between these two calls do not stay the last error: the one from before does. If adsm_error_keep()
- * returns NULL (no memory), it does not. */
-char *adsm_error_keep(void);
-void adsm_error_back(char *kept);
+#define ADSM_MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
+
+/* Sentences stored between these two calls do not stay the last error: the one from before does. Also where a device's
+ * lock is held. */
+struct adsm_error_kept {
+	const char *at;
+	unsigned n_said;
+	bool null_is_marked;
+	char text[ADSM_MESSAGE_MAX];
+};
+void adsm_error_keep(struct adsm_error_kept *ret_kept);
+void adsm_error_back(const struct adsm_error_kept *kept);
 /* The number of sentences that this thread has stored. A caller can compare it to see whether a failed function stored
  * one. */
 unsigned adsm_n_said(void);

@@ -233,7 +233,9 @@ int adsm_object_flush(struct adsm_object *object)
 	uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : UINT32_MAX;
 	uint64_t generation = object->generation;
 	uint32_t first = object->blocks.open_first;
+	struct adsm_error_kept before;
 
+	adsm_error_keep(&before);
 	while (first < object->blocks.open_end && adsm_blocks_n_unsent(&object->blocks)) {
 		struct adsm_change change = adsm_blocks_plan_send(&object->blocks, first, most);
 		int error;
@@ -260,6 +262,8 @@ int adsm_object_flush(struct adsm_object *object)
 		error = send_run(object, &change);
 		if (error && --tries <= 0)
 			return error;
+		if (error)
+			adsm_error_back(&before);
 		first += error ? 0 : change.n;
 	}
 	check(object);

@@ -304,11 +304,15 @@ bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free)
 int adsm_place_take_new(struct adsm_object *object, uint64_t adopt, enum adsm_pages *ret_pages)
 {
 	bool there = adopt || object->home->device->caps.dictates_address;
+	struct adsm_error_kept before;
 	int error;
 
+	adsm_error_keep(&before);
 	/* Out of memory, or of addresses: give up kept memory and replicas, and try again. */
 	do
 		error = there ? place_there(object, adopt) : place_here(object, ret_pages);
 	while (error == -ENOMEM && (adsm_place_give_up_oldest(NULL) || adsm_replicas_give_up_oldest(object->home)));
+	if (!error)
+		adsm_error_back(&before);
 	return error;
 }

@@ -52,6 +52,21 @@ static int take(void *arg)
 	return error;
 }
 
+/* If the device is full, its kept memory is given up. A function of its own: the fault handler's stack may be small. */
+__attribute__((noinline)) static int take_with_room(struct adsm_home *home, struct taking *taking)
+{
+	struct adsm_error_kept before;
+	int error;
+
+	adsm_error_keep(&before);
+	do
+		error = adsm_backend_run(home, take, taking);
+	while (error == -ENOMEM && adsm_objects_give_up_oldest(home));
+	if (!error)
+		adsm_error_back(&before);
+	return error;
+}
+
 int adsm_object_place(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
@@ -67,9 +82,7 @@ int adsm_object_place(struct adsm_object *object)
 		goto end;
 	object->placing = true;
 	adsm_unlock(&home->lock);
-	do
-		error = adsm_backend_run(home, take, &taking);
-	while (error == -ENOMEM && !adsm_in_fault && adsm_objects_give_up_oldest(home));
+	error = adsm_in_fault ? adsm_backend_run(home, take, &taking) : take_with_room(home, &taking);
 	adsm_lock(&home->lock);
 	object->placing = false;
 	if (!error) {
@@ -84,13 +97,25 @@ end:
 	return error;
 }
 
+/* Without a sentence: if it fails, the caller does without the memory. */
+static int place_quietly(struct adsm_object *object)
+{
+	struct adsm_error_kept before;
+	int error;
+
+	adsm_error_keep(&before);
+	error = adsm_object_place(object);
+	adsm_error_back(&before);
+	return error;
+}
+
 void adsm_object_place_early(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
 	const uint64_t generation = object->generation;
 	bool fits = home->residents.absent_size <= adsm_objects_memory_free(home);
 
-	if (fits && !adsm_object_place(object))
+	if (fits && !place_quietly(object))
 		return;
 	if (object->live && object->generation == generation && !object->memory && !object->parked)
 		move_to(object, &home->residents.parked);
@@ -106,7 +131,7 @@ bool adsm_object_place_for_copy(struct adsm_object *object)
 	/* In a fault handler only the copier may ask some backends. */
 	if ((!adsm_in_fault || !home->has_service) && adsm_objects_memory_free(home) < object->span)
 		return false;
-	return !adsm_object_place(object) && object->generation == generation && object->memory;
+	return !place_quietly(object) && object->generation == generation && object->memory;
 }
 
 int adsm_object_pin(struct adsm_object *object)

@@ -140,23 +140,20 @@ end_observing:
 /* The caller has start_mutex. */
 static int start_now(void)
 {
-	unsigned n_said;
-	char *before;
+	static struct adsm_error_kept before;	/* not on the stack, which may be small */
 	int error;
 
 	if (atomic_load(&adsm_life.state) == ADSM_STARTED)
 		return 0;
-	before = adsm_error_keep();
-	n_said = adsm_n_said();
+	adsm_error_keep(&before);
 	error = start();
 	if (error) {
-		free(before);
-		if (n_said == adsm_n_said())
+		if (before.n_said == adsm_n_said())
 			adsm_say("the library cannot start: %s%s", strerror(-error), adsm_os_limit(error));
 		return error;
 	}
 	/* The texts are about backends that were tried without success. */
-	adsm_error_back(before);
+	adsm_error_back(&before);
 	adsm_life.epoch++;
 	adsm_counters_reset(&adsm_total);
 	atomic_store(&adsm_shared_range.start, adsm_arena.base);

@@ -228,6 +228,28 @@ static void unnamed(void)
 }
 
 /* An object that is larger than the device is refused, and so is each if that is wanted. */
+/* The @nth operation of a kind fails, and works when the library tries it again. Nothing has failed for the program:
+ * the last error is still the one from before. */
+static void fail_once(const char *op, int nth)
+{
+	char plan[64];
+
+	snprintf(plan, sizeof(plan), "fail=%d,once,ops=%s", nth, op);
+	set("wrap", plan);
+	start();
+	CHECK_ERROR(adsmFree((void *)8), EINVAL);
+	make(0, 2);
+	increment(0);
+	increment(1);
+	SYNC();
+	expect(0, 1);
+	expect(1, 1);
+	CHECK_SAYS("0x8");
+	free_all(0, 2);
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
 static void refused(void)
 {
 	void *all[N];
@@ -246,6 +268,13 @@ static void refused(void)
 	while (n)
 		CHECK_OK(adsmFree(all[--n]));
 	CHECK_OK(adsmShutdown());
+	set("oversubscribe", "on");
+	/* Another object makes room. */
+	fail_once("alloc", 2);
+	if (batch()) {
+		fail_once("launch", 1);
+		fail_once("to_device", 1);
+	}
 }
 
 /* Device-only memory, and objects whose address the program has, stay on the device. */

@@ -94,10 +94,13 @@ static void room(void)
 		CHECK_OK(adsmFree(p[i]));
 	CHECK(counts().used >= 48 * MiB);
 	CHECK_EQ(device_props().memory_free, before);
+	CHECK_ERROR(adsmFree((void *)8), EINVAL);
 	p[0] = alloc(40 * MiB);
 	CHECK_OK(adsmFree(p[0]));
 	p[0] = adsmDeviceAlloc(44 * MiB);
 	CHECK(p[0]);
+	/* Nothing else has failed. */
+	CHECK_SAYS("0x8");
 	CHECK_OK(adsmDeviceFree(p[0]));
 	CHECK_EQ(device_props().memory_free, before);
 	CHECK_OK(adsmShutdown());

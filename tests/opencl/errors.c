@@ -414,21 +414,35 @@ static void fail_allocations(void)
 	fail_each(FUNCTIONS("clCreateBuffer", "clCreateSubBuffer"), 6);
 }
 
-/* The device is full with the program's object. The first buffer with an address is a trial, the second the object. */
-static void full_lists(void)
+/* The device is full when the @nth buffer with an address is created. */
+static void full_once(size_t nth)
 {
+	char plan[64];
 	unsigned *p;
 
-	need_device();
-	use_shim("address,fail=clCreateBufferWithProperties:-4:3");
+	snprintf(plan, sizeof(plan), "address,fail=clCreateBufferWithProperties:-4:%zu", nth);
+	use_shim(plan);
 	set("opencl_memory", "address");
+	set("oversubscribe", nth == 2 ? "off" : "on");
+	CHECK_OK(adsmInit());
+	CHECK_ERROR(adsmFree((void *)8), EINVAL);
 	p = words(GROUP, 7);
 	CALL("increment", 1, adsmPtr(p), adsmVal(1u));
 	SYNC();
 	CHECK_EQ(p[0], 8);
 	CHECK_OK(adsmFree(p));
+	/* Nothing else has failed. */
+	CHECK_SAYS("0x8");
 	unload();
 	CHECK_OK(adsmShutdown());
+}
+
+/* The first is a trial. The second is the object, and works when the library tries again. No third is needed. */
+static void full_lists(void)
+{
+	need_device();
+	in_process(full_once, 2);
+	in_process(full_once, 3);
 }
 
 /* The first of these measure the device. */

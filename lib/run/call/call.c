@@ -193,11 +193,18 @@ static void expect(struct call *call)
 static int start_kernel(void *arg, struct adsm_device_event *ret_event)
 {
 	const struct kernel_start *s = arg;
-	int tries = s->home->n_undetected ? ADSM_UNDETECTED_TRIES : 1, error;
+	const struct adsm_backend *backend = s->home->device->backend;
+	int tries = ADSM_UNDETECTED_TRIES, error;
+	struct adsm_error_kept before;
 
+	if (!s->home->n_undetected)
+		return backend->launch(s->entry, s->launch, ret_event);
+	adsm_error_keep(&before);
 	do
-		error = s->home->device->backend->launch(s->entry, s->launch, ret_event);
+		error = backend->launch(s->entry, s->launch, ret_event);
 	while (error && error != -ENODEV && --tries > 0);
+	if (!error)
+		adsm_error_back(&before);
 	return error;
 }
 

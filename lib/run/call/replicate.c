@@ -149,15 +149,19 @@ static int get_memory(const struct making *making)
 {
 	struct adsm_device *device = making->to->device;
 	struct adsm_replica *replica = making->replica;
+	struct adsm_error_kept before;
 	struct adsm_memory *memory;
 	struct adsm_sigset old;
 	int error;
 
 	if (replica->memory)
 		return 0;
+	adsm_error_keep(&before);
 	do
 		error = device->backend->alloc(device, replica->span, replica->start, &memory);
 	while (error == -ENOMEM && adsm_objects_give_up_oldest(making->to));
+	if (!error || error == -ENOMEM)
+		adsm_error_back(&before);
 	if (error)
 		return error == -ENOMEM ? 1 : error;
 	adsm_home_lock(making->to, &old);

@@ -333,16 +333,18 @@ static int place(const struct adsm_bound *bound, struct adsm_object *object, str
 {
 	const struct adsm_cause cause = adsm_cause;
 	const uint64_t generation = object->generation;
+	struct adsm_error_kept before;
 	int error = 0;
 
 	object->round = bound->home->residents.round;
+	adsm_error_keep(&before);
 	while (!error && object->live && !object->freeing && object->generation == generation && !object->memory) {
 		if (adsm_objects_memory_free(bound->home) >= object->span) {
 			error = adsm_object_place(object);
 			if (error == -EINVAL)
-				return 0;	/* it was freed */
+				error = 0;	/* it was freed */
 			if (error != -ENOMEM)
-				return error;
+				break;
 		}
 		/* The device is full, or its free memory is in pieces. */
 		error = wait_for_replica(bound->home, old);
@@ -356,6 +358,8 @@ static int place(const struct adsm_bound *bound, struct adsm_object *object, str
 		if (adsm_observes(~0u))
 			adsm_cause = cause;
 	}
+	if (!error)
+		adsm_error_back(&before);
 	return error;
 }
 
