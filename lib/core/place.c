@@ -110,7 +110,8 @@ static void give_range(struct adsm_object *object)
 	bool has_view = !object->device_only;
 
 	if (!adsm_arena_has(object->start)) {
-		if (has_view && object->span >= DUMPED_SPAN)
+		/* An object that got no device memory has no address yet. */
+		if (has_view && object->start && object->span >= DUMPED_SPAN)
 			adsm_os_dump((void *)object->start, object->span, false);
 		if (object->alias)
 			give_place(object);

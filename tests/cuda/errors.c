@@ -11,6 +11,8 @@
 
 static void set_plan(const char *words);
 
+#include <sys/mman.h>
+
 #include "failing.h"
 
 /* The plan is read when the driver is opened. */
@@ -130,16 +132,39 @@ static void memory_ways(void)
 
 /* ---- out of memory */
 
+/* Do core files have the mapping that begins at @p? */
+static bool is_dumped(const void *p)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	bool here = false, dumped = false;
+	unsigned long first, end;
+	char line[512];
+
+	CHECK(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx-%lx ", &first, &end) == 2)
+			here = first == (uintptr_t)p;
+		else if (here && !strncmp(line, "VmFlags:", 8))
+			dumped = !strstr(line, " dd");
+	}
+	fclose(file);
+	return dumped;
+}
+
 static void full(void)
 {
+	/* Of the program's own, where a program that is not position-independent has its data. */
+	void *low = mmap((void *)0x1000000, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	const size_t size = 4u << 20;
 	unsigned *p[64];
 	size_t n = 0;
 
 	set_plan("memory=64M");
 	set("oversubscribe", "off");
+	CHECK(low == MAP_FAILED || is_dumped(low));
 	CHECK_NULL(adsmAlloc(128u << 20), ENOMEM);
 	CHECK_SAYS("full");
+	CHECK(low == MAP_FAILED || is_dumped(low));
 	while (n < 64 && (p[n] = adsmAlloc(size)))
 		p[n++][7] = 7;
 	CHECK(n > 4 && n < 20);
