@@ -3,6 +3,7 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "behind.h"
 #include "base/log.h"
@@ -20,11 +21,30 @@ struct launch {
 	struct adsm_cl_once_launch *once;	/* NULL: no argument is a write-once object */
 	cl_uint index;			/* the next argument of the kernel */
 	size_t n_made, n_memories;
-	cl_mem made[ADSM_DRIVEN_ARGS];	/* buffers for this launch only: constants, parts of objects */
-	struct adsm_cl_memory *memories[ADSM_DRIVEN_ARGS];	/* that the kernel uses, each once */
+	cl_mem *made;			/* buffers for this launch only: constants, parts of objects */
+	struct adsm_cl_memory **memories;	/* that the kernel uses, each once */
+	cl_mem few_made[ADSM_DRIVEN_ARGS];
+	struct adsm_cl_memory *few_memories[ADSM_DRIVEN_ARGS];
+	void *room;			/* for more arguments, allocated; or NULL */
 };
 
 /* ---- arguments */
+
+static int make_room(struct launch *l)
+{
+	const size_t n = l->asked->n_args;
+
+	l->made = l->few_made;
+	l->memories = l->few_memories;
+	if (n <= ADSM_DRIVEN_ARGS)
+		return 0;
+	l->room = malloc(n * (sizeof(*l->made) + sizeof(*l->memories)));
+	if (!l->room)
+		return adsm_fail(-ENOMEM, "kernel '%s': no memory for %zu arguments", l->asked->name, n);
+	l->made = l->room;
+	l->memories = (struct adsm_cl_memory **)(l->made + n);
+	return 0;
+}
 
 static void note_memory(struct launch *l, struct adsm_cl_memory *memory)
 {
@@ -285,47 +305,60 @@ static void abandon(struct adsm_cl_once_launch *once)
 	adsm_cl_once_end(once, 0, false);
 }
 
-int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
+static int launch_in_lane(struct launch *l, struct adsm_device_event *ret_event)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base->code->device;
+	struct adsm_cl_device *device = l->device;
+	const struct adsm_launch *asked = l->asked;
 	struct adsm_device_event event = { .queue = adsm_driven_lane(&device->base.base, asked) };
 	struct adsm_cl_queue *queue = &device->queues[event.queue];
-	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cl_entry *)base };
 	struct adsm_sigset old;
 	cl_event command = NULL;
 	/* The kernel's own limit may be lower, or higher than drivers report: enqueueing checks it. */
 	int ret = adsm_driven_check(&device->base, asked, "an OpenCL", device->base.max_threads);
 	cl_int error = CL_SUCCESS;
 
-	if (!ret && asked->n_args > ADSM_DRIVEN_ARGS)
-		ret = adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
 	if (!ret)
 		ret = adsm_driven_status(&device->base.base);
 	if (!ret)
-		ret = adsm_cl_once_begin(device, asked, &l.once);
+		ret = adsm_cl_once_begin(device, asked, &l->once);
 	if (ret)
 		return ret;
 	if (adsm_cl_queue_begin(queue, &old)) {
-		abandon(l.once);
+		abandon(l->once);
 		return adsm_driven_status(&device->base.base);
 	}
 	ret = queue->cl ? 0 : adsm_cl_queue_create(queue);
 	if (!ret)
-		ret = launch(&l, queue, &command, &error);
+		ret = launch(l, queue, &command, &error);
 	if (ret) {
 		adsm_cl_queue_abandon(queue, &old);
-		abandon(l.once);
+		abandon(l->once);
 		return ret;
 	}
 	if (error)
-		abandon(l.once);
+		abandon(l->once);
 	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
 	if (ret == -ENODEV)
 		return adsm_driven_status(&device->base.base);
-	if (error == CL_INVALID_WORK_GROUP_SIZE && adsm_driven_threads(asked) > l.entry->base.max_threads)
-		return adsm_driven_too_large(&device->base, asked, l.entry->base.max_threads);
+	if (error == CL_INVALID_WORK_GROUP_SIZE && adsm_driven_threads(asked) > l->entry->base.max_threads)
+		return adsm_driven_too_large(&device->base, asked, l->entry->base.max_threads);
 	if (ret)
 		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name,
 				 device->base.base.name, adsm_cl_error_name(error));
 	return adsm_driven_launched(&device->base.base, event, ret_event);
+}
+
+int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
+{
+	struct launch l = {
+		.device = (struct adsm_cl_device *)base->code->device,
+		.asked = asked,
+		.entry = (struct adsm_cl_entry *)base,
+	};
+	int ret = make_room(&l);
+
+	if (!ret)
+		ret = launch_in_lane(&l, ret_event);
+	free(l.room);
+	return ret;
 }

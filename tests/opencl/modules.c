@@ -253,6 +253,41 @@ static void check_kinds(const unsigned *out)
 		CHECK_AT(out[i], i, 3 * (GROUP - i) + 1000 + 30000 + table[i % 4] + 17);
 }
 
+/* Each argument is a part of an object of its own. */
+static void many_arguments(void)
+{
+	enum { MANY = 100 };	/* all devices take 1024 bytes of parameters */
+	char text[MANY * 48], *end = text;
+	adsmArg args[1 + MANY];
+	unsigned *out, *in[MANY], sum = 0;
+	struct raw raw = start();
+	size_t at = raw_align(&raw) / sizeof(unsigned);
+	adsmModule *module;
+
+	end += sprintf(end, "__kernel void add(__global uint *sum");
+	for (int i = 0; i < MANY; i++)
+		end += sprintf(end, ", __global const uint *p%d", i);
+	end += sprintf(end, ")\n{\n\tsum[0] = 0");
+	for (int i = 0; i < MANY; i++)
+		end += sprintf(end, " + p%d[0]", i);
+	sprintf(end, ";\n}\n");
+	module = load(text, NULL);
+	out = words(1, 0);
+	args[0] = adsmOut(out);
+	for (unsigned i = 0; i < MANY; i++) {
+		in[i] = words((unsigned)at + 1, i);
+		sum += in[i][at];
+		args[1 + i] = adsmIn(in[i] + at);
+	}
+	CHECK_OK(adsmCallArgs(get(module, "add"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), args, 1 + MANY));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(out[0], sum);
+	for (int i = 0; i < MANY; i++)
+		CHECK_OK(adsmFree(in[i]));
+	CHECK_OK(adsmFree(out));
+	stop(module);
+}
+
 static void arguments(void)
 {
 	adsmModule *module;
@@ -277,6 +312,7 @@ static void arguments(void)
 	CHECK_OK(adsmFree(in));
 	CHECK_OK(adsmFree(out));
 	stop(module);
+	many_arguments();
 }
 
 /* What does not fit the kernel is refused, and named; and nothing has happened. */
