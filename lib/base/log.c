@@ -297,8 +297,8 @@ void adsm_error_keep(struct adsm_error_kept *ret_kept)
 	ret_kept->at = last_error;
 	ret_kept->n_said = n_said;
 	ret_kept->null_is_marked = null_is_marked;
-	memset(ret_kept->text, 0, sizeof(ret_kept->text));
-	if (has_text())
+	*ret_kept->text = '\0';
+	if (has_text() && *last_error)
 		memcpy(ret_kept->text, last_error, sizeof(ret_kept->text));
 }
 
@@ -310,6 +310,10 @@ void adsm_error_back(const struct adsm_error_kept *kept)
 	null_is_marked = kept->null_is_marked;
 	if (!has_text())
 		return;
+	if (!*kept->text) {
+		*last_error = '\0';
+		return;
+	}
 	memcpy(last_error, kept->text, sizeof(kept->text));
 	/* The rest of a long text is still behind it, but not in other memory. */
 	if (last_error != kept->at)

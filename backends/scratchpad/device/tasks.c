@@ -323,14 +323,14 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 	tasks.crc.worst = (struct adsm_crc_worst){ .n = 0 };
 	launch->task_ops = &ops;
 	ret = adsm_task_run_all(launch, slot->name, served, slot->counts, ret_text);
-	if (!slot->counts[ADSM_TASK_WORKERS])	/* no worker has run */
-		return ret;
-	/* A worker that has left a failed task still has stores. Pages that the others still have are counted as moved,
-	 * too. */
-	for (unsigned i = 0; i < launch->n && (ret || costs); i++)
-		adsm_copies_flush_all(tasks.cores.of[i].window);
-	if (costs)
-		add_costs(slot, launch);
+	if (slot->counts[ADSM_TASK_WORKERS]) {	/* otherwise no worker has run */
+		/* A worker that has left a failed task still has stores. Pages that the others still have are counted
+		 * as moved, too. */
+		for (unsigned i = 0; i < launch->n && (ret || costs); i++)
+			adsm_copies_flush_all(tasks.cores.of[i].window);
+		if (costs)
+			add_costs(slot, launch);
+	}
 	tasks.costs = NULL;
 	return ret;
 }
