@@ -879,6 +879,31 @@ static void longjmp_reads(void)
 	CHECK_EQ(*(char *)a, 'd' + 1);
 }
 
+/* ---- the end, without exit() */
+
+static void *end_last(void *first)
+{
+	CHECK(!pthread_join(*(pthread_t *)first, NULL));
+	CHECK_OK(adsmShutdown());
+	return NULL;
+}
+
+/* The C library ends the process with its last thread. The library must have none then. */
+static void last_thread(void)
+{
+	const char *backend = getenv("ADSM_BACKEND");
+	static pthread_t first;
+	pthread_t last;
+
+	/* To choose a backend itself, the library loads drivers. */
+	if (!backend || strcmp(backend, "cpu"))
+		skip("a driver has threads of its own");
+	CHECK_OK(adsmInit());
+	first = pthread_self();
+	CHECK(!pthread_create(&last, NULL, end_last, &first));
+	pthread_exit(NULL);
+}
+
 static const struct conform_case cases[] = {
 	CASE("fork-child", fork_child),
 	CASE("fork-raw", fork_raw),
@@ -890,5 +915,6 @@ static const struct conform_case cases[] = {
 	CASE("wait-subreaper", wait_subreaper),
 	CASE("wait-pid1", wait_pid1),
 	CASE("longjmp-reads", longjmp_reads),
+	CASE("last-thread", last_thread),
 };
 CONFORM_MAIN(cases)
