@@ -368,8 +368,8 @@ void adsm_mutex_unlock(struct adsm_mutex *mutex);
 
 /* ---- processes and files */
 
-/* Write all bytes by write(2), without libc. Ignores errors. */
-void adsm_os_write(int fd, const void *data, size_t size);			/* [signal] */
+/* Write all bytes by write(2), without libc. Returns 0 or a negative errno. */
+int adsm_os_write(int fd, const void *data, size_t size);			/* [signal] */
 /* Read the first @size - 1 bytes of a file into @buffer as a string. Returns @buffer; "" if the file cannot be read. */
 const char *adsm_os_read_text(const char *path, char *buffer, size_t size);	/* [signal] */
 /*

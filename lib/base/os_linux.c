@@ -104,7 +104,7 @@ const char *adsm_os_read_text(const char *path, char *buffer, size_t size)
 	return buffer;
 }
 
-void adsm_os_write(int fd, const void *data, size_t size)
+int adsm_os_write(int fd, const void *data, size_t size)
 {
 	const char *p = data;
 
@@ -114,10 +114,11 @@ void adsm_os_write(int fd, const void *data, size_t size)
 		if (n == -EINTR)
 			continue;
 		if (n <= 0)
-			return;
+			return n ? (int)n : -EIO;
 		p += n;
 		size -= (size_t)n;
 	}
+	return 0;
 }
 
 /* ---- memory that may still be allocated */

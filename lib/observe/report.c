@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,12 +54,29 @@ static int open_as_is(void)
 	return fd < 0 ? -errno : adsm_fd_lift(fd);
 }
 
+/* Not by a stream of the file: the child of a fork() has a copy of its buffer, and would write that at its end. */
+static int write_file(int fd, bool final)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool failed;
+	int error;
+
+	if (!out)
+		return -errno;
+	write_to(out, final);
+	failed = ferror(out);
+	failed |= fclose(out) != 0;
+	error = failed ? -ENOMEM : adsm_os_write(fd, text, size);
+	free(text);
+	return error;
+}
+
 void adsm_report_write(bool final)
 {
 	char temporary[ADSM_OUTPUT_PATH_SIZE];
-	FILE *out = NULL;
-	bool failed;
-	int fd;
+	int fd, error;
 
 	if (report.form == NO_REPORT)
 		return;
@@ -71,22 +89,18 @@ void adsm_report_write(bool final)
 	if (!final && (!report.is_new || !adsm_started()))
 		return;
 	fd = report.is_new ? adsm_output_make(report.path, temporary) : open_as_is();
-	if (fd >= 0)
-		out = fdopen(fd, "w");
-	if (!out) {
-		adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(fd < 0 ? -fd : errno));
-		if (fd >= 0)
-			close(fd);
+	if (fd < 0) {
+		adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(-fd));
 		return;
 	}
-	write_to(out, final);
-	failed = ferror(out);
-	failed |= fclose(out) != 0;
-	if (!failed && report.is_new)
-		failed = rename(temporary, report.path) != 0;
-	if (!failed)
+	error = write_file(fd, final);
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && report.is_new)
+		error = rename(temporary, report.path) ? -errno : 0;
+	if (!error)
 		return;
-	adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(errno));
+	adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(-error));
 	if (report.is_new)
 		unlink(temporary);
 }
