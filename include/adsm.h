@@ -577,7 +577,7 @@ typedef struct adsmObjectProps {
 	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state */
 	char protocol[16];
 	int device;			/* the device's index */
-	uint64_t device_address;	/* 0: the device has no addresses, or the object has no device memory */
+	uint64_t device_address;	/* 0: the device has none, or chooses one only with device memory */
 } adsmObjectProps;
 
 #define ADSM_NAME_SIZE 32		/* maximum size of an object's name, with the terminating NUL */
