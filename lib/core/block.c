@@ -235,7 +235,8 @@ int adsm_object_flush(struct adsm_object *object)
 	uint32_t first = object->blocks.open_first;
 	struct adsm_error_kept before;
 
-	adsm_error_keep(&before);
+	if (tries > 1)
+		adsm_error_keep(&before);
 	while (first < object->blocks.open_end && adsm_blocks_n_unsent(&object->blocks)) {
 		struct adsm_change change = adsm_blocks_plan_send(&object->blocks, first, most);
 		int error;

@@ -415,6 +415,16 @@ static void refused(void)
 }
 
 /* A call whose objects do not fit on its device together changes nothing, not even what it would overwrite. */
+/* A call has failed for lack of room on device 1, and nothing has moved. */
+static void stayed(const unsigned *a)
+{
+	CHECK_SAYS("do not fit on device 1");
+	CHECK_EQ(info(a).device, 0);
+	CHECK_EQ(stats().moved, 0);
+	SETTLE();
+	expect(a, 2);
+}
+
 static void full(void)
 {
 	unsigned *a, *b, *c, *d;
@@ -427,11 +437,7 @@ static void full(void)
 	d = adsmDeviceAlloc(SIZE * 3);
 	CHECK(d);
 	CHECK_ERROR(adsmCall(kernel("copy"), blocks(N), lanes(), adsmPtr(c), adsmPtr(a), adsmVal((unsigned)N)), ENOMEM);
-	CHECK_SAYS("do not fit on device 1");
-	CHECK_EQ(info(a).device, 0);
-	CHECK_EQ(stats().moved, 0);
-	SETTLE();
-	expect(a, 2);
+	stayed(a);
 	CHECK_OK(adsmDeviceFree(d));
 	/* The device has a copy of what the call reads: its memory counts once. */
 	b = words_on(0, 5);
@@ -441,11 +447,7 @@ static void full(void)
 	CHECK(d);
 	CHECK_ERROR(adsmCall(kernel("add"), blocks(N), lanes(), adsmPtr(b), adsmPtr(c), adsmPtr(a),
 			     adsmVal((unsigned)N)), ENOMEM);
-	CHECK_SAYS("do not fit on device 1");
-	CHECK_EQ(info(a).device, 0);
-	CHECK_EQ(stats().moved, 0);
-	SETTLE();
-	expect(a, 2);
+	stayed(a);
 	CHECK_OK(adsmDeviceFree(d));
 	increment(a);
 	copy(c, a);
