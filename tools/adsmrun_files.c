@@ -180,7 +180,7 @@ static int begin(struct output *output, const char *option)
 {
 	if (!output->wanted)
 		return 0;
-	snprintf(output->old, sizeof(output->old), "%s.%d.part", output->path, getpid());
+	snprintf(output->old, sizeof(output->old), "%.*s.%d.part", PATH_MAX, output->path, getpid());
 	if (rename(output->path, output->old)) {
 		*output->old = '\0';
 		if (errno != ENOENT) {
