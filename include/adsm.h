@@ -36,6 +36,7 @@ extern "C" {
  *   - A size that is smaller than the structure's first version, or larger than 4096, is invalid (-EINVAL).
  *   The same holds for a structure whose size is a parameter of the function, such as adsmStats.
  * - Parameters named ret_... are outputs. The library writes them only on success.
+ * - The documents that these headers name as docs/... are installed in share/doc/libadsm.
  *
  * "The paper" is Gelado et al., An Asymmetric Distributed Shared Memory Model for Heterogeneous Parallel Systems,
  * ASPLOS 2010.
@@ -61,7 +62,7 @@ ADSM_API int adsmVersion(void);
  *   -EINVAL   an option has an invalid value
  *   -ENODEV   no device could be opened
  *   -ENOMEM   there is not enough memory or address space
- *   -ENOTSUP  the process is the child of a fork(), or runs under valgrind
+ *   -ENOTSUP  the process is the child of a fork(), or runs under valgrind; or a device lacks what an option asks for
  *   -EAGAIN   the library could not start a thread
  *   others    the file of a report, a trace or a recording cannot be written (ADSM_STATS, ADSM_TRACE, ADSM_RECORD): for
  *             example -EACCES
@@ -85,7 +86,8 @@ ADSM_API int adsmShutdown(void);
  *
  * Call this function before the library starts.
  *
- * @name: the option's name without the prefix, in upper or lower case: "protocol", "block_size". adsm-info lists them.
+ * @name: the option's name without the prefix, in upper or lower case: "protocol", "block_size". The command
+ *        adsm-info --options-all lists them.
  * @value: the text that the environment variable would have. NULL: the program's value is removed, and the environment
  *         variable or the default has effect again.
  *

@@ -46,7 +46,8 @@ ADSM_API int adsmDeviceFree(void *p);
  * @size: bytes to copy or fill; 0 has no effect.
  *
  * Return 0 or:
- *   -EINVAL   a device range is not inside one allocation of adsmDeviceAlloc(), or the two are on different devices
+ *   -EINVAL   a device range is not inside one allocation of adsmDeviceAlloc(), or the two are on different devices;
+ *             or a host range begins in an object and ends outside of it
  *   -EFAULT   the program has closed a page of the host range by mprotect(), and the range is in an object
  *   -EIO      the transfer failed
  *   -ENODEV   the device was lost

@@ -82,15 +82,22 @@ typedef struct adsmSplit {
 ADSM_API int adsmCallSplitArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmSplit *split,
 			       const adsmArg *args, size_t n);
 
-#ifndef __cplusplus
+#ifdef __cplusplus
+}
+
+/** Call a kernel with its grid split, as the macro adsmCallSplit() of C does. */
+template<typename... Args>
+inline int adsmCallSplit(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmSplit *split, const Args &...args)
+{
+	const adsmArg list[] = { adsmArgMake_(ADSM_ARG_NONE, 0, NULL, 0), args... };
+
+	return adsmCallSplitArgs(kernel, grid, block, split, list, sizeof(list) / sizeof(list[0]));
+}
+#else
 /** Call adsmCallSplitArgs() with arguments like those of adsmCall(). */
 #define adsmCallSplit(kernel, grid, block, split, ...) adsmCallSplitArgs(kernel, grid, block, split, \
 	(const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }, \
 	sizeof((const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }) / sizeof(adsmArg))
-#endif
-
-#ifdef __cplusplus
-}
 #endif
 
 #endif

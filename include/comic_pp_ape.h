@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * comic_pp_ape.h - programs written for COMIC++ (J. Lee et al.): the workers' part, which adsmcc compiles. The names
- * are those of the paper's Figure 8. docs/tasks.md explains how to build the two parts of a program.
+ * are those of the paper's Figure 8. docs/tasks-comic.md explains how to build the two parts of a program.
  */
 #ifndef COMIC_PP_APE_H
 #define COMIC_PP_APE_H

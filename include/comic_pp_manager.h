@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * comic_pp_manager.h - programs written for COMIC++ (J. Lee et al.): the manager's part, on top of adsm.h. The names
- * are those of the paper's Figure 7. docs/tasks.md explains how to build the two parts of a program.
+ * are those of the paper's Figure 7. docs/tasks-comic.md explains how to build the two parts of a program.
  *
  * The functions return no errors. If one fails, it prints a message on standard error and ends the program with
  * status 1.

@@ -42,7 +42,7 @@ static const char *const list_names[N_LISTS] = {
 
 static const char *const swept[N_LISTS] = {
 	[PROTOCOL] = "batch,lazy,rolling", [BLOCK_SIZE] = "4K,8K,16K,32K,64K,128K,256K,512K,1M",
-	[ROLLING_SIZE] = "auto,2,4,8,16,32,128",
+	[ROLLING_SIZE] = "auto,2,4,8,16,32,64,128",
 };
 
 struct arguments {

@@ -77,8 +77,8 @@ struct adsm_option adsm_cluster_rows[] = {
 	  ADSM_FIELD(adsm_cluster_options.exchange), adsm_parse_word, .paper = "bcast",
 	  .class = "cluster", .expert = true },
 	{ "CLUSTER_TRACKER", "auto", "auto, sigsegv, uffd, off",
-	  "cluster: how nodes detect stores of kernels; auto: uffd if the node supports it, else sigsegv, and off if "
-	  "there is only one node",
+	  "cluster: how nodes detect stores of kernels; auto: uffd if the node supports it, else sigsegv, but a "
+	  "single node tracks nothing; off: the same as auto",
 	  ADSM_FIELD(adsm_cluster_options.tracker), adsm_parse_word, .paper = "sigsegv",
 	  .class = "cluster", .expert = true },
 	{ "CLUSTER_TIMEOUT", "30", "seconds from 1 to 3600",

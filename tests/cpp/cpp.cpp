@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "adsm_lend.h"
+#include "adsm_split.h"
 
 #define CHECK_MORE adsmLastError()
 #include "../check.h"
@@ -182,6 +183,18 @@ void spans() {}
 
 /* ---- calls */
 
+void split(adsmKernel *scale, const buffer<float> &in, buffer<float> &out)
+{
+	const adsmSplitRows rows = { out.data(), 256 * sizeof(float) };
+	adsmSplit how = ADSM_SPLIT_INIT;
+
+	how.rows = &rows;
+	how.n_rows = 1;
+	CHECK_OK(adsmCallSplit(scale, adsmDim3(12, 1, 1), adsmDim3(256, 1, 1), &how, adsmIn(in.data()),
+			       adsmOut(out.data()), adsmVal(5.0f), adsmVal(3000)));
+	CHECK(out.front() == 0 && out.back() == 2999 * 5.0f);
+}
+
 void calls()
 {
 	const int n = 3000;
@@ -205,6 +218,7 @@ void calls()
 	increment.each<1>(0, bytes);
 	adsm::sync();
 	CHECK_EQ(std::count(bytes.begin(), bytes.end(), 0), 256);
+	split(scale.handle(), in, out);
 	adsm::kernel<cpp_kernels::nothing>{ module }(adsmDim3(1, 1, 1), adsmDim3(1, 1, 1));
 	adsm::sync();
 }

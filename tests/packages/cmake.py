@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A project of CMake finds the installed library, builds kernels, and builds them again if a header has changed:
-cmake.py CMAKE MESON BUILD_FOLDER SANITIZER"""
+"""Documents are installed. A project of CMake finds the installed library, builds kernels, and builds them again if a
+header has changed: cmake.py CMAKE MESON BUILD_FOLDER SANITIZER"""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,20 @@ def installed(meson, build, folder):
         if "adsmcc" in names:
             return os.path.dirname(path)
     sys.exit("adsmcc is not installed")
+
+
+def documents(prefix):
+    """The documents that headers and manual pages name are installed."""
+    named = set()
+    for part in ("include", "share/man"):
+        for path, _, names in os.walk(os.path.join(prefix, part)):
+            for name in names:
+                with open(os.path.join(path, name), encoding="utf-8") as file:
+                    # A manual page has its hyphens as \\-.
+                    named |= set(re.findall(r"docs/[a-z-]+\.md", file.read().replace("\\-", "-").replace("\\&", "")))
+    there = {name for name in named if os.path.exists(os.path.join(prefix, "share/doc/libadsm", name))}
+    expect("documents that are installed", sorted(there), sorted(named))
+    expect("documents are named", len(named) > 5, True)
 
 
 def versions(cmake, folder, prefix):
@@ -89,6 +104,7 @@ def main(cmake, meson, build, sanitizer):
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         prefix = installed(meson, build, os.path.join(folder, "installed"))
+        documents(prefix)
         versions(cmake, folder, prefix)
         through_link(cmake, folder, prefix)
         project, out = os.path.join(folder, "project"), os.path.join(folder, "out")

@@ -141,7 +141,7 @@ def check_results(folder, path):
     same(len([line for line in text.splitlines() if line.startswith("rolling")]), 1, "one row:", text)
     same("(the recorded run)" in text, True, text)
     swept = rows("--sweep", path)
-    same(len(swept), 2 + 9 * 7, "rows of a sweep")
+    same(len(swept), 2 + 9 * 8, "rows of a sweep")
     links = rows("--protocol", "lazy", "--link", "1GB/s,10us", "--link=500MB/s", path)
     same([row["link"] for row in links], ["1GB/s,10us", "500MB/s"])
     moved = int(links[0]["h2d_bytes"]) + int(links[0]["d2h_bytes"])
