@@ -166,6 +166,7 @@ struct adsm_ptx_function {
 	bool has_body;
 	bool no_return;			/* .noreturn */
 	bool left_out;			/* no kernel that is translated needs it (keep.h) */
+	bool has_address;		/* an initialiser or an instruction takes its address */
 	bool reads_changes;		/* it reads memory that other threads may write meanwhile (blocks.h) */
 	const char *symbol;		/* of an entry: adsm_run_<symbol> in the C text; NULL: its name */
 	uint32_t n_results, n_params;

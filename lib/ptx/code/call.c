@@ -6,7 +6,10 @@
  * A call gives each function the addresses of its results and parameters. A pointer to a function is a number, so a
  * call through a register is a switch over the functions whose address the module takes.
  */
+#include "call.h"
+
 #include "list.h"
+#include "ptx/control/blocks.h"
 #include "ptx/functions.h"
 
 #include <string.h>
@@ -176,7 +179,9 @@ static void write_extern(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 
 static bool fits(const struct adsm_ptx_function *function, const struct adsm_ptx_function *prototype)
 {
+	/* Nor has grid.sync() a body here: see blocks.h. */
 	if (function->is_entry || !function->has_body || function->left_out ||
+	    !strcmp(function->name, ADSM_PTX_GRID_SYNC) ||
 	    function->n_results != prototype->n_results || function->n_params != prototype->n_params)
 		return false;
 	for (uint32_t i = 0; i < function->n_results; i++)
@@ -188,32 +193,6 @@ static bool fits(const struct adsm_ptx_function *function, const struct adsm_ptx
 	return true;
 }
 
-static bool has_address_in(const struct adsm_ptx_function *function, const struct adsm_ptx_function *in)
-{
-	for (uint32_t i = 0; i < in->n; i++) {
-		const struct adsm_ptx_instruction *instruction = &in->instructions[i];
-
-		for (uint32_t j = 1; adsm_ptx_is(instruction, "mov") && j < instruction->n; j++)
-			if (instruction->operands[j].kind == ADSM_PTX_OP_FUNCTION &&
-			    instruction->operands[j].function == function)
-				return true;
-	}
-	return false;
-}
-
-/* Does the module take the address of a function? */
-static bool has_address(const struct adsm_ptx_module *module, const struct adsm_ptx_function *function)
-{
-	for (uint32_t i = 0; i < module->n_variables; i++)
-		for (size_t j = 0; j < module->variables[i]->n_init; j++)
-			if (module->variables[i]->init[j].symbol == function->name)
-				return true;
-	for (uint32_t i = 0; i < module->n_functions; i++)
-		if (has_address_in(function, module->functions[i]))
-			return true;
-	return false;
-}
-
 static bool is_target(const struct adsm_ptx_instruction *instruction, const struct adsm_ptx_function *function)
 {
 	for (uint32_t i = 0; i < instruction->n_targets; i++)
@@ -222,11 +201,24 @@ static bool is_target(const struct adsm_ptx_instruction *instruction, const stru
 	return false;
 }
 
+static const struct adsm_ptx_function *prototype_of(const struct adsm_ptx_instruction *instruction)
+{
+	return instruction->prototype ? instruction->prototype :
+	       instruction->n_targets ? instruction->targets[0].function : NULL;
+}
+
+bool adsm_ptx_may_enter(const struct adsm_ptx_instruction *instruction, const struct adsm_ptx_function *function)
+{
+	const struct adsm_ptx_function *prototype = prototype_of(instruction);
+
+	return prototype && fits(function, prototype) &&
+	       (instruction->n_targets ? is_target(instruction, function) : function->has_address);
+}
+
 /* A call through a register: of any function that has the prototype's parameters, or of one of the targets. */
 static void write_indirect(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
-	const struct adsm_ptx_function *prototype = instruction->prototype ? instruction->prototype :
-		instruction->n_targets ? instruction->targets[0].function : NULL;
+	const struct adsm_ptx_function *prototype = prototype_of(instruction);
 
 	if (!prototype)
 		adsm_ptx_refuse(writer, "a call through a register needs a prototype, or a list of targets");
@@ -235,11 +227,7 @@ static void write_indirect(struct adsm_ptx_writer *writer, const struct adsm_ptx
 	adsm_ptx_read(writer, &instruction->operands[CALLEE], ADSM_PTX_u64);
 	adsm_ptx_print(writer, ") {");
 	for (uint32_t i = 0; i < writer->module->n_functions; i++) {
-		const struct adsm_ptx_function *function = writer->module->functions[i];
-
-		if (!fits(function, prototype) ||
-		    !(instruction->n_targets ? is_target(instruction, function) :
-		      has_address(writer->module, function)))
+		if (!adsm_ptx_may_enter(instruction, writer->module->functions[i]))
 			continue;
 		adsm_ptx_print(writer, " case PTX_FUNCTION(%u): ", i);
 		print_call(writer, instruction, i);

@@ -8,6 +8,7 @@
 #include "translate.h"
 
 #include "ptx/control/blocks.h"
+#include "call.h"
 #include "check.h"
 #include "frame.h"
 #include "ptx/functions.h"
@@ -133,24 +134,44 @@ static void place(struct translation *translation, const struct adsm_ptx_operand
 	translation->here = at + variable->size;
 }
 
-/* What a function calls, or whose address it takes, is called. */
-static void mark(struct translation *translation, const struct adsm_ptx_operand *operand)
+static void mark_function(struct translation *translation, const struct adsm_ptx_function *function)
 {
-	const struct adsm_ptx_function *function = operand->function;
-
 	/* grid.sync() is no function: see blocks.h. */
-	if (operand->kind != ADSM_PTX_OP_FUNCTION || translation->called[function->index] ||
-	    !strcmp(function->name, ADSM_PTX_GRID_SYNC))
+	if (translation->called[function->index] || !strcmp(function->name, ADSM_PTX_GRID_SYNC))
 		return;
 	translation->called[function->index] = true;
 	translation->waiting[translation->n_waiting++] = function;
 }
 
+static void mark(struct translation *translation, const struct adsm_ptx_operand *operand)
+{
+	if (operand->kind == ADSM_PTX_OP_FUNCTION)
+		mark_function(translation, operand->function);
+}
+
+/* What a function calls, or may call through a register, or whose address it takes, is called. */
+static void mark_from(struct translation *translation, const struct adsm_ptx_function *function)
+{
+	const struct adsm_ptx_module *module = translation->module;
+
+	each_operand_of(function, mark, translation);
+	for (uint32_t i = 0; i < function->n; i++) {
+		const struct adsm_ptx_instruction *instruction = &function->instructions[i];
+
+		if (!adsm_ptx_is(instruction, "call") || instruction->operands[1].kind == ADSM_PTX_OP_FUNCTION)
+			continue;
+		for (uint32_t j = 0; j < module->n_functions; j++) {
+			if (adsm_ptx_may_enter(instruction, module->functions[j]))
+				mark_function(translation, module->functions[j]);
+		}
+	}
+}
+
 static void mark_all(struct translation *translation, const struct adsm_ptx_function *kernel)
 {
-	each_operand_of(kernel, mark, translation);
+	mark_from(translation, kernel);
 	while (translation->n_waiting)
-		each_operand_of(translation->waiting[--translation->n_waiting], mark, translation);
+		mark_from(translation, translation->waiting[--translation->n_waiting]);
 }
 
 /* Memory that the launch adds begins after the kernel's, as ptx_begin() has it. */

@@ -207,6 +207,47 @@ static void resolve_pending(struct adsm_ptx_parser *parser)
 	}
 }
 
+static void note_address(const char *name)
+{
+	const struct adsm_ptx_binding *binding = adsm_ptx_name_of(name)->binding;
+
+	if (binding && binding->meaning == ADSM_PTX_MEANS_FUNCTION)
+		binding->function->has_address = true;
+}
+
+static void note_operands(const struct adsm_ptx_operand *operands, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (operands[i].kind == ADSM_PTX_OP_FUNCTION)
+			note_address(operands[i].function->name);
+		note_operands(operands[i].elements, operands[i].n);
+	}
+}
+
+/* Find the functions whose address the module takes: not those that it only calls by their names. */
+static void find_addresses(const struct adsm_ptx_module *module)
+{
+	for (uint32_t i = 0; i < module->n_variables; i++) {
+		const struct adsm_ptx_variable *variable = module->variables[i];
+
+		for (size_t j = 0; j < variable->n_init; j++) {
+			if (variable->init[j].symbol)
+				note_address(variable->init[j].symbol);
+		}
+	}
+	for (uint32_t i = 0; i < module->n_functions; i++) {
+		for (uint32_t j = 0; j < module->functions[i]->n; j++) {
+			const struct adsm_ptx_instruction *instruction = &module->functions[i]->instructions[j];
+			const bool is_call = adsm_ptx_is(instruction, "call");
+
+			for (uint32_t k = 0; k < instruction->n; k++) {
+				if (!is_call || k != 1)
+					note_operands(&instruction->operands[k], 1);
+			}
+		}
+	}
+}
+
 static void read_module(struct adsm_ptx_parser *parser)
 {
 	struct adsm_ptx_lexer *lexer = &parser->lexer;
@@ -232,6 +273,7 @@ static void read_module(struct adsm_ptx_parser *parser)
 	module->variables = adsm_ptx_take(parser, &parser->variables, 0, sizeof(*module->variables));
 	module->n_functions = (uint32_t)parser->functions.n;
 	module->functions = adsm_ptx_take(parser, &parser->functions, 0, sizeof(*module->functions));
+	find_addresses(module);
 }
 
 static void finish(struct adsm_ptx_parser *parser)

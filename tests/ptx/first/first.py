@@ -52,6 +52,23 @@ CALL = """{ .param .b32 a; .param .b32 b;
     call.uni (b), next, (a);
     ld.param.b32 %r6, [b]; }"""
 
+# A table of functions. A surface is not supported.
+TABLE = """.func drawn(.param .b64 x)
+{
+    .reg .b32 %r;
+    .reg .b64 %rd;
+    ld.param.u64 %rd, [x];
+    suq.width.b32 %r, [%rd];
+    ret;
+}
+.global .align 8 .u64 table[1] = {drawn};
+"""
+CALL_TABLE = """{ .param .b64 a;
+    ld.global.u64 %rd3, [table];
+    st.param.b64 [a], %rd1;
+    p: .callprototype _ (.param .b64 _);
+    call %rd3, (a), p; }"""
+
 
 def add(name, body="add.s32 %r6, %r6, 1;"):
     return ADD.replace("NAME", name).replace("BODY", body)
@@ -188,6 +205,9 @@ def check_limits():
     # Kernels that cannot be in the module are left out, and the others work.
     module = make("mixed", total(257) + add("add"), "kernel sum is left out")
     run("a kernel is left out", 1, module, "add", "add")
+    module = make("table", TABLE + add("called", CALL_TABLE) + add("add"), "kernel called is left out: it calls drawn",
+                  options=())
+    run("a function of a table cannot be translated", 0, module, "add", "add")
 
 
 def check_levels():

@@ -55,6 +55,18 @@ static void pointers(const struct cuda_case *c, void *const *args, unsigned laun
 	}
 }
 
+static void table(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	const int *in = args[0];
+	int *out = args[1];
+
+	for (int i = 0; i < (int)(c->grid[0] * c->block[0]); i++) {
+		const int results[] = { i + 7, 2 * i, 3 * i, i + 1 };
+
+		out[i] = results[in[i] & 3];
+	}
+}
+
 static float circle(float radius)
 {
 	return 3 * radius * radius * 8;
@@ -71,6 +83,14 @@ static void virtual(const struct cuda_case *c, void *const *args, unsigned launc
 
 	for (int i = 0; i < (int)(c->grid[0] * c->block[0]); i++)
 		out[i] = i % 3 ? rectangle((float)i, 2) : circle((float)i);
+}
+
+static void override(const struct cuda_case *c, void *const *args, unsigned launch)
+{
+	float *out = args[0];
+
+	for (int i = 0; i < (int)(c->grid[0] * c->block[0]); i++)
+		out[i] = i % 3 ? (float)(i * 8 + i + 5) : rectangle((float)i, 2);
 }
 
 static void new(const struct cuda_case *c, void *const *args, unsigned launch)
@@ -96,7 +116,10 @@ const struct cuda_case calls_cases[] = {
 	{ .kernel = "call_mutual", { 2 }, { 40 }, 0, { BUFFER(I32, 80, RANDOM), BUFFER(I32, 80, ZERO) }, mutual },
 	{ .kernel = "call_quicksort", { 2 }, { 10 }, 0, { BUFFER(I32, 400, RANDOM) }, quicksort },
 	{ .kernel = "call_pointers", { 3 }, { 32 }, 0, { BUFFER(I32, 96, RANDOM), BUFFER(I32, 96, ZERO) }, pointers },
+	{ .kernel = "call_table", { 3 }, { 32 }, 32 * sizeof(int), { BUFFER(I32, 96, RANDOM), BUFFER(I32, 96, ZERO) },
+	  table },
 	{ .kernel = "call_virtual", { 3 }, { 32 }, 0, { BUFFER(F32, 96, ZERO) }, virtual },
+	{ .kernel = "call_override", { 3 }, { 32 }, 0, { BUFFER(F32, 96, ZERO) }, override },
 	{ .kernel = "call_new", { 3 }, { 32 }, 0, { BUFFER(F32, 96, ZERO) }, new },
 	{ .kernel = "call_heap", { 3 }, { 32 }, 0, { BUFFER(I64, 96, ZERO), BUFFER(I32, 96, ZERO) }, heap,
 	  .launches = 4 },

@@ -76,6 +76,42 @@ extern "C" __global__ void call_pointers(const int *in, int *out)
 	out[i] = operations[in[i] & 3](in[i], i);
 }
 
+/* What only functions of a table use: a variable, memory that the launch adds, and memory of the device's heap. */
+__constant__ int bias = 7;
+
+__device__ __noinline__ int biased(int a) { return a + bias; }
+__device__ __noinline__ int doubled(int a) { return 2 * a; }
+
+__device__ __noinline__ int pooled(int a)
+{
+	extern __shared__ int pool[];
+
+	pool[threadIdx.x] = a;
+	return 3 * pool[threadIdx.x];
+}
+
+__device__ __noinline__ int heaped(int a)
+{
+	volatile int *p = (volatile int *)malloc(sizeof(int));
+	int result;
+
+	*p = a;
+	result = *p + 1;
+	free((void *)p);
+	return result;
+}
+
+typedef int change(int a);
+
+__device__ change *const changes[] = { biased, doubled, pooled, heaped };
+
+extern "C" __global__ void call_table(const int *in, int *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] = changes[in[i] & 3](i);
+}
+
 class shape {
 public:
 	__device__ virtual float area(void) const = 0;
@@ -98,6 +134,16 @@ public:
 	__device__ int corners(void) const override { return 4; }
 };
 
+__device__ int more_corners = 5;
+
+class star : public shape {
+	int points;
+public:
+	__device__ explicit star(int n) : points(n) { }
+	__device__ float area(void) const override { return (float)points; }
+	__device__ int corners(void) const override { return points + more_corners; }
+};
+
 __device__ __noinline__ float describe(const shape &s)
 {
 	return s.area() * 8 + (float)s.corners();
@@ -109,6 +155,17 @@ extern "C" __global__ void call_virtual(float *out)
 	const circle c((float)i);
 	const rectangle r((float)i, 2);
 	const shape *chosen = i % 3 ? (const shape *)&r : &c;
+
+	out[i] = describe(*chosen);
+}
+
+/* A virtual function uses a variable. */
+extern "C" __global__ void call_override(float *out)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	const star s(i);
+	const rectangle r((float)i, 2);
+	const shape *chosen = i % 3 ? (const shape *)&s : &r;
 
 	out[i] = describe(*chosen);
 }
