@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "describe.h"
-#include "ptx/control/inline.h"
 #include "ptx/access/writes.h"
+#include "ptx/control/inline.h"
+#include "ptx/functions.h"
 
 /* Print where an instruction is: in the source if the PTX says so. */
 static void print_place(const struct adsm_ptx_module *module, const struct adsm_ptx_instruction *instruction)
@@ -145,6 +146,7 @@ int explain_ptx(const char *name, const struct text *ptx)
 	/* As the module's descriptors have it. */
 	if (adsm_ptx_inline(module))
 		die("not enough memory");
+	adsm_ptx_math_leave_out(module);
 	for (uint32_t i = 0; i < module->n_functions; i++) {
 		if (module->functions[i]->is_entry && module->functions[i]->has_body)
 			explain(module, module->functions[i]);

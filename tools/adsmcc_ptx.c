@@ -14,6 +14,7 @@
 #include "ptx/ptx.h"
 #include "ptx/code/translate.h"
 #include "ptx/access/writes.h"
+#include "ptx/functions.h"
 
 #define NAME_MAX_SIZE sizeof(((struct adsm_kernel_desc *)0)->name)
 
@@ -215,7 +216,10 @@ static const struct adsm_ptx_module *find_description(const struct adsm_ptx_modu
 	struct adsm_ptx_module *own;
 	struct adsm_ptx_error error;
 
-	return described && !adsm_ptx_parse(described->bytes, described->size, &own, &error) ? own : module;
+	if (!described || adsm_ptx_parse(described->bytes, described->size, &own, &error))
+		return module;
+	adsm_ptx_math_leave_out(own);
+	return own;
 }
 
 /* Describe the kernels that can be translated, and warn of the others. */

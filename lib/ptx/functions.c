@@ -97,6 +97,18 @@ const struct adsm_ptx_math *adsm_ptx_math_find(const char *name, bool *ret_singl
 	return NULL;
 }
 
+void adsm_ptx_math_leave_out(struct adsm_ptx_module *module)
+{
+	bool single;
+
+	for (uint32_t i = 0; i < module->n_functions; i++) {
+		struct adsm_ptx_function *function = module->functions[i];
+
+		if (!function->is_entry && adsm_ptx_math_find(function->name, &single))
+			function->has_body = false;
+	}
+}
+
 enum adsm_ptx_type adsm_ptx_math_type(char letter, bool single)
 {
 	switch (letter) {

@@ -19,3 +19,5 @@ struct adsm_ptx_math {
 /* The function of this name; NULL: there is none. @ret_single: r is f32. */
 const struct adsm_ptx_math *adsm_ptx_math_find(const char *name, bool *ret_single);
 enum adsm_ptx_type adsm_ptx_math_type(char letter, bool single);
+/* Leave out the bodies of these functions, which are for GPUs: here the C library has better ones. */
+void adsm_ptx_math_leave_out(struct adsm_ptx_module *module);

@@ -33,3 +33,8 @@ __global__ void keep(float **place, float *what)
 {
 	place[threadIdx.x] = what;
 }
+
+__global__ void wave(double *out, const double *in)
+{
+	out[threadIdx.x] = sin(in[threadIdx.x]);
+}

@@ -18,6 +18,8 @@
 	".extern .func (.param .b64 r) malloc(.param .b64 a); .extern .func free(.param .b64 a);\n" \
 	".extern .func (.param .b64 r) unknown(.param .b64 a);\n" \
 	".extern .func __nv_sincosf(.param .b32 x, .param .b64 a, .param .b64 b);\n" \
+	".extern .func (.param .b64 r) __nv_sin(.param .b64 x);\n" \
+	".extern .func (.param .b64 r) __nv_llabs(.param .b64 x);\n" \
 	".func __adsm_grid_sync() { .reg .b32 %r; atom.global.add.u32 %r, [symbol], 1; ret; }\n" \
 	".func (.param .b64 r) same(.param .b64 a) {.reg .b64 %rd<2>; ld.param.u64 %rd1, [a];" \
 	" st.param.b64 [r], %rd1; ret; }\n" \
@@ -200,6 +202,13 @@ static const struct {
 	{ "{ .param .b32 x; .param .b64 a; .param .b64 b; st.param.f32 [x], %f1; st.param.b64 [a], %rd1; add.s64 "
 	  "%rd6, %rd2, 4;"
 	  " st.param.b64 [b], %rd6; call __nv_sincosf, (x, a, b); }", "p:rw q:rw named p=INOUT q=INOUT" },
+	/* A double is no address, and an integer may be one. */
+	{ "{ .param .b64 x; .param .b64 o; ld.global.f64 %fd1, [%rd1]; st.param.f64 [x], %fd1; call (o), __nv_sin, (x);"
+	  " ld.param.f64 %fd2, [o]; st.global.f64 [%rd2], %fd2; }", "p:r q:w named p=IN q=INOUT" },
+	{ "ld.global.f64 %fd1, [%rd1]; call (%fd2), __nv_sin, (%fd1); st.global.f64 [%rd2], %fd2;",
+	  "p:r q:w named p=IN q=INOUT" },
+	{ "{ .param .b64 x; .param .b64 o; st.param.b64 [x], %rd1; call (o), __nv_llabs, (x); ld.param.b64 %rd6, [o];"
+	  " st.global.u32 [%rd6], %r1; }", "p:w named p=INOUT" },
 	{ "{ .param .b64 a; .param .b64 v; mov.u64 %rd6, set; st.param.b64 [a], %rd1; st.param.b64 [v], %rd2;"
 	  " t: .callprototype _ (.param .b64 _, .param .b64 _); call %rd6, (a, v), t; }", "p:w q:e named p=INOUT" },
 	{ "{ .param .b64 a; .param .b64 v; ld.global.u64 %rd6, [%rd3]; st.param.b64 [a], %rd1; st.param.b64 [v], %rd2;"

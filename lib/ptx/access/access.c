@@ -2,6 +2,7 @@
 /* access.c - see access.h. */
 #include "access.h"
 #include "flow.h"
+#include "ptx/functions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -194,15 +195,18 @@ static void find_in_unknown(const struct finder *finder)
 	note_anything(finder, &value);
 }
 
-/* The arguments of a call. */
-static void add_arguments(const struct finder *finder, struct adsm_ptx_value *value)
+/* The arguments of a call. @math: those that are no addresses do not count; NULL: all count. */
+static void add_arguments(const struct finder *finder, const struct adsm_ptx_math *math, struct adsm_ptx_value *value)
 {
 	const struct adsm_ptx_operand *arguments = &finder->instruction->operands[2];
+	const size_t n = math ? strlen(math->arguments) : 0;
 
 	for (uint32_t i = 0; i < arguments->n; i++) {
 		const struct adsm_ptx_operand *argument = &arguments->elements[i];
 		struct adsm_ptx_target target = { 0 };
 
+		if (i < n && math->arguments[i] != 'p')
+			continue;
 		if (argument->kind != ADSM_PTX_OP_VARIABLE) {
 			adsm_ptx_add_operand(&finder->places, finder->in, argument, value);
 			continue;
@@ -228,7 +232,7 @@ static void find_in_callee(void *arg, const struct adsm_ptx_function *callee)
 {
 	struct finder *finder = arg;
 	struct adsm_ptx_target target = { .space = ADSM_PTX_GENERIC };
-	bool reads, writes;
+	bool reads, writes, single;
 
 	finder->n_callees++;
 	if (adsm_ptx_syncs_grid(callee)) {
@@ -237,7 +241,7 @@ static void find_in_callee(void *arg, const struct adsm_ptx_function *callee)
 	}
 	if (adsm_ptx_reached_of(&finder->places, callee))
 		return;
-	add_arguments(finder, &target.value);
+	add_arguments(finder, adsm_ptx_math_find(callee->name, &single), &target.value);
 	if (!is_known(callee->name, &reads, &writes)) {
 		note(finder, &finder->access->calls_unknown);
 		note_anything(finder, &target.value);
@@ -268,7 +272,7 @@ static void find_in_call(struct finder *finder)
 	if (finder->n_callees)
 		return;
 	note(finder, &finder->access->calls_unknown);
-	add_arguments(finder, &value);
+	add_arguments(finder, NULL, &value);
 	note_anything(finder, &value);
 }
 

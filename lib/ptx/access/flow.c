@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flow.c - see flow.h. */
 #include "flow.h"
+#include "ptx/functions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -406,14 +407,30 @@ static void give_back(struct flow *flow, const struct adsm_ptx_operand *operand,
 		put_operand(flow, operand, &value);
 }
 
+/* What a mathematical function returns is no address, unless an integer of 64 bits is one. */
+static void add_result(const struct flow *flow, const struct adsm_ptx_math *math, struct adsm_ptx_value *value)
+{
+	const struct adsm_ptx_operand *arguments = &flow->instruction->operands[2];
+
+	for (uint32_t i = 0; i < arguments->n && math->arguments[i]; i++) {
+		if (math->arguments[i] == 'l')
+			add_passed(flow, &arguments->elements[i], value);
+	}
+}
+
 /* What a function without a body returns. */
 static void return_unknown(struct flow *flow, const struct adsm_ptx_function *callee)
 {
 	const struct adsm_ptx_operand *results = &flow->instruction->operands[0];
 	const bool heap = !strcmp(callee->name, "malloc");
 	struct adsm_ptx_value value = { 0 };
+	bool single;
+	const struct adsm_ptx_math *math = adsm_ptx_math_find(callee->name, &single);
 
-	adsm_ptx_add_origin(value.whole, heap ? ADSM_PTX_FROM_HEAP : ADSM_PTX_FROM_MEMORY);
+	if (math)
+		add_result(flow, math, &value);
+	else
+		adsm_ptx_add_origin(value.whole, heap ? ADSM_PTX_FROM_HEAP : ADSM_PTX_FROM_MEMORY);
 	for (uint32_t i = 0; i < results->n; i++) {
 		const struct adsm_ptx_operand *result = &results->elements[i];
 		struct adsm_ptx_target target = { .space = ADSM_PTX_PARAM };

@@ -467,19 +467,6 @@ static int try_module(struct translation *translation, struct adsm_ptx_translati
 	return 0;
 }
 
-/* Mathematical functions have bodies for GPUs. Here the C library has better ones. */
-static void leave_out_bodies(struct adsm_ptx_module *module)
-{
-	bool single;
-
-	for (uint32_t i = 0; i < module->n_functions; i++) {
-		struct adsm_ptx_function *function = module->functions[i];
-
-		if (!function->is_entry && adsm_ptx_math_find(function->name, &single))
-			function->has_body = false;
-	}
-}
-
 /* Has a function that is not a kernel, and not a part of one, exit? */
 static bool functions_exit(const struct adsm_ptx_module *module)
 {
@@ -531,7 +518,7 @@ int adsm_ptx_translate_with(struct adsm_ptx_module *module, const struct adsm_pt
 		translation.error = (struct adsm_ptx_error){ .text = "there is no memory" };
 	}
 
-	leave_out_bodies(module);
+	adsm_ptx_math_leave_out(module);
 	adsm_ptx_find_symbols(module);
 	translation.writer.names_variable = translation.named;
 	translation.writer.functions_exit = functions_exit(module);
