@@ -12,7 +12,7 @@ static bool is_reference(enum adsm_ptx_type type)
 	return type == ADSM_PTX_samplerref || type == ADSM_PTX_surfref;
 }
 
-static bool has_memory(const struct adsm_ptx_variable *variable)
+bool adsm_ptx_has_memory(const struct adsm_ptx_variable *variable)
 {
 	return (variable->space == ADSM_PTX_GLOBAL || variable->space == ADSM_PTX_CONST) && !variable->is_extern &&
 	       !is_reference(variable->type) && variable->size;
@@ -54,7 +54,7 @@ uint32_t adsm_ptx_find_symbols(const struct adsm_ptx_module *module)
 
 		if (variable->type == ADSM_PTX_texref)
 			variable->size = TEXTURE_SIZE;
-		variable->symbol = has_memory(variable) && !is_string(variable) ? 0 : ADSM_PTX_NO_SYMBOL;
+		variable->symbol = adsm_ptx_has_memory(variable) && !is_string(variable) ? 0 : ADSM_PTX_NO_SYMBOL;
 	}
 	/* What device memory points to is in device memory, too. */
 	for (uint32_t i = 0; i < module->n_variables; i++) {
@@ -62,7 +62,7 @@ uint32_t adsm_ptx_find_symbols(const struct adsm_ptx_module *module)
 			const char *name = module->variables[i]->init[j].symbol;
 			struct adsm_ptx_variable *target = name ? find_variable(module, name) : NULL;
 
-			if (target && has_memory(target))
+			if (target && adsm_ptx_has_memory(target))
 				target->symbol = 0;
 		}
 	}
@@ -88,7 +88,7 @@ void adsm_ptx_write_constants(struct adsm_ptx_writer *writer)
 	for (uint32_t i = 0; i < writer->module->n_variables; i++) {
 		const struct adsm_ptx_variable *variable = writer->module->variables[i];
 
-		if (!has_memory(variable) || variable->symbol != ADSM_PTX_NO_SYMBOL)
+		if (!adsm_ptx_has_memory(variable) || variable->symbol != ADSM_PTX_NO_SYMBOL)
 			continue;
 		adsm_ptx_print(writer, "static const char c%u[%llu] __attribute__((aligned(%u), unused)) = {", i,
 			       (unsigned long long)variable->size, variable->align > 16 ? variable->align : 16);
@@ -103,7 +103,7 @@ void adsm_ptx_write_pointers(struct adsm_ptx_writer *writer)
 	for (uint32_t i = 0; i < writer->module->n_variables; i++) {
 		const struct adsm_ptx_variable *variable = writer->module->variables[i];
 
-		if (!writer->names_variable[i] || !has_memory(variable))
+		if (!writer->names_variable[i] || !adsm_ptx_has_memory(variable))
 			continue;
 		adsm_ptx_print(writer, "\tchar *const g%u __attribute__((unused)) = ", i);
 		if (variable->symbol == ADSM_PTX_NO_SYMBOL)

@@ -6,6 +6,8 @@
 
 #define ADSM_PTX_NO_SYMBOL UINT32_MAX
 
+/* Has the module memory for the variable? It has none for a declaration, nor for a sampler or a surface. */
+bool adsm_ptx_has_memory(const struct adsm_ptx_variable *variable);
 /*
  * Decide where the variables are: strings of the compiler's are constants in the C text, and all others are in device
  * memory. Sets their symbol. Returns the number of those in device memory.

@@ -2,6 +2,8 @@
 /* value.c - operands in C: registers, immediates, special registers, symbols and addresses. */
 #include "writer.h"
 
+#include "globals.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -339,10 +341,14 @@ static void print_variable(struct adsm_ptx_writer *writer, const struct adsm_ptx
 		}
 	}
 	for (uint32_t i = 0; i < writer->module->n_variables; i++) {
-		if (writer->module->variables[i] == variable) {
-			adsm_ptx_print(writer, "(char *)g%u", i);
-			return;
-		}
+		if (writer->module->variables[i] != variable)
+			continue;
+		if (!adsm_ptx_has_memory(variable))
+			adsm_ptx_refuse(writer, variable->is_extern ?
+					"variable %.200s is declared, but the module does not define it" :
+					"variable %.200s has no memory", variable->name);
+		adsm_ptx_print(writer, "(char *)g%u", i);
+		return;
 	}
 	adsm_ptx_refuse(writer, "%s is not a variable of the function or the module", variable->name);
 }

@@ -52,8 +52,9 @@ CALL = """{ .param .b32 a; .param .b32 b;
     call.uni (b), next, (a);
     ld.param.b32 %r6, [b]; }"""
 
-# A table of functions. A surface is not supported.
-TABLE = """.func drawn(.param .b64 x)
+# A table of functions, one of which cannot be translated, as surfaces are not supported; and a variable of others.
+TABLE = """.extern .global .u32 outside;
+.func drawn(.param .b64 x)
 {
     .reg .b32 %r;
     .reg .b64 %rd;
@@ -205,9 +206,10 @@ def check_limits():
     # Kernels that cannot be in the module are left out, and the others work.
     module = make("mixed", total(257) + add("add"), "kernel sum is left out")
     run("a kernel is left out", 1, module, "add", "add")
-    module = make("table", TABLE + add("called", CALL_TABLE) + add("add"), "kernel called is left out: it calls drawn",
-                  options=())
-    run("a function of a table cannot be translated", 0, module, "add", "add")
+    text = TABLE + add("called", CALL_TABLE) + add("reads", "ld.global.u32 %r6, [outside];") + add("add")
+    module = make("table", text, "kernel called is left out: it calls drawn",
+                  "kernel reads is left out: variable outside is declared", options=())
+    run("others use a table and a variable", 0, module, "add", "add")
 
 
 def check_levels():

@@ -12,6 +12,7 @@
 static const char preamble[] =
 	".version 7.5\n.target sm_80\n.address_size 64\n"
 	".global .align 16 .b8 gv[64];\n.const .align 16 .b8 cv[64];\n.shared .align 16 .b8 sv[64];\n"
+	".extern .global .u32 outside;\n"
 	".extern .func (.param .b32 r) __nv_floorf (.param .b32 a);\n"
 	".extern .func (.param .b32 r) __nv_expf (.param .b32 a);\n"
 	".extern .func (.param .b32 r) __nv_exp2f (.param .b32 a);\n"

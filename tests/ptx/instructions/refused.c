@@ -103,6 +103,7 @@ static const struct { const char *registers, *text, *words; } mistakes[] = {
 	{ "d:b32:i a:b32:i", "shfl.sync.idx.u32 %d, %a, 0, 31, -1;", "shfl.sync.idx.u32 is not supported" },
 	{ "d:b32:i", "bar.sync.aligned 0;", "bar.sync.aligned is not supported" },
 	{ "d:b64:i", "mov.u64 %d, %gridid;", "%gridid is not supported" },
+	{ "d:b32:i", "ld.global.u32 %d, [outside];", "outside is declared, but the module does not define it" },
 };
 
 size_t refused_check(void)
