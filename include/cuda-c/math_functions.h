@@ -196,7 +196,8 @@ ADSM_CUDA_DEVICE float nanf(const char *) { return __builtin_nanf(""); }
 	{ \
 		const type ax = fabs##suffix(x), ay = fabs##suffix(y); \
 		const type most = adsm_cuda_power##suffix(ADSM_CUDA_HALF_MAX(exponent) - 2); \
-		type rest = ay < most ? fmod##suffix(ax, 8 * ay) : ax; \
+		/* An infinity has no remainder. */ \
+		type rest = ay < most || !adsm_cuda_finite(x) ? fmod##suffix(ax, 8 * ay) : ax; \
 		int n = 0; \
 		\
 		for (int i = 4; i > 0; i /= 2) \

@@ -176,10 +176,15 @@ static void large_remainders(const struct cuda_case *c, void *const *args, unsig
 	int *quotients = args[2];
 
 	for (unsigned i = 0; i < c->grid[0] * c->block[0]; i++) {
-		const double x = in[i] * 2, y = ldexp(in[i ^ 1], -(int)(i % 7));
+		const double x = i % 14 == 1 ? copysign(INFINITY, in[i]) : in[i] * 2;
+		const double y = ldexp(in[i ^ 1], -(int)(i % 7));
+		const double a = remquo(ldexp(x, 1023), ldexp(y, 1023), &quotients[2 * i]);
+		const float b = remquof(ldexpf((float)x, 127), ldexpf((float)y, 127), &quotients[2 * i + 1]);
 
-		out[2 * i] = remquo(ldexp(x, 1023), ldexp(y, 1023), &quotients[2 * i]);
-		out[2 * i + 1] = (double)remquof(ldexpf((float)x, 127), ldexpf((float)y, 127), &quotients[2 * i + 1]);
+		out[2 * i] = isnan(a) ? 7 : a;
+		out[2 * i + 1] = isnan(b) ? 7 : (double)b;
+		if (i % 14 == 1)
+			quotients[2 * i] = quotients[2 * i + 1] = 0;
 		quotients[2 * i] %= 8;
 		quotients[2 * i + 1] %= 8;
 	}

@@ -74,14 +74,16 @@ extern "C" __global__ void number_remainders(const double *in, double *out, int 
 	out[2 * i + 1] = remquo((float)x, (float)y, &quotients[2 * i + 1]);
 }
 
-/* Of the largest numbers, by all sizes of divisors from 1/64 of them on. */
+/* Of the largest numbers and of infinities, by all sizes of divisors from 1/64 of them on. What is no number is 7. */
 extern "C" __global__ void number_large_remainders(const double *in, double *out, int *quotients)
 {
 	const int i = blockIdx.x * blockDim.x + threadIdx.x;
-	const double x = in[i] * 2, y = ldexp(in[i ^ 1], -(i % 7));
+	const double x = i % 14 == 1 ? copysign(__builtin_inf(), in[i]) : in[i] * 2, y = ldexp(in[i ^ 1], -(i % 7));
+	const double a = remquo(ldexp(x, 1023), ldexp(y, 1023), &quotients[2 * i]);
+	const float b = remquof(ldexpf((float)x, 127), ldexpf((float)y, 127), &quotients[2 * i + 1]);
 
-	out[2 * i] = remquo(ldexp(x, 1023), ldexp(y, 1023), &quotients[2 * i]);
-	out[2 * i + 1] = remquof(ldexpf((float)x, 127), ldexpf((float)y, 127), &quotients[2 * i + 1]);
+	out[2 * i] = a != a ? 7 : a;
+	out[2 * i + 1] = b != b ? 7 : b;
 }
 
 /* Operations on the halves and bytes of a word. */
