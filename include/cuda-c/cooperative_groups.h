@@ -334,7 +334,7 @@ ADSM_CUDA_MEMBER adsm_block_with_memory this_thread_block(block_tile_memory<Thre
 	return adsm_block_with_memory(memory.words);
 }
 
-/* @N threads: 64, 128, 256 or 512. A tile waits at a barrier of its own, so a block has 15 tiles at most. */
+/* @N threads: 64, 128, 256, 512 or 1024. A tile waits at a barrier of its own, so a block has 15 tiles at most. */
 template <unsigned int N>
 class adsm_large_tile {
 	static_assert(N > 32 && N <= 1024 && !(N & (N - 1)), "a tile has a power of 2 of threads");
