@@ -145,6 +145,7 @@ struct adsm_ptx_instruction {
 	enum adsm_ptx_type types[4];
 	enum adsm_ptx_space space;	/* of a memory instruction, and cvta */
 	uint32_t vector;		/* 1, 2, 4 or 8 */
+	bool reads_changes;		/* a call through a register: as a function that it may enter (inline.c) */
 	struct adsm_ptx_operand guard;	/* @p or @!p: a REGISTER, perhaps negated; NONE: always */
 	uint32_t n;
 	/*

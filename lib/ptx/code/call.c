@@ -6,10 +6,8 @@
  * A call gives each function the addresses of its results and parameters. A pointer to a function is a number, so a
  * call through a register is a switch over the functions whose address the module takes.
  */
-#include "call.h"
-
 #include "list.h"
-#include "ptx/control/blocks.h"
+#include "ptx/control/calls.h"
 #include "ptx/functions.h"
 
 #include <string.h>
@@ -177,48 +175,10 @@ static void write_extern(struct adsm_ptx_writer *writer, const struct adsm_ptx_i
 	write_math(writer, instruction, callee->name, math, single);
 }
 
-static bool fits(const struct adsm_ptx_function *function, const struct adsm_ptx_function *prototype)
-{
-	/* Nor has grid.sync() a body here: see blocks.h. */
-	if (function->is_entry || !function->has_body || function->left_out ||
-	    !strcmp(function->name, ADSM_PTX_GRID_SYNC) ||
-	    function->n_results != prototype->n_results || function->n_params != prototype->n_params)
-		return false;
-	for (uint32_t i = 0; i < function->n_results; i++)
-		if (function->results[i].size != prototype->results[i].size)
-			return false;
-	for (uint32_t i = 0; i < function->n_params; i++)
-		if (function->params[i].size != prototype->params[i].size)
-			return false;
-	return true;
-}
-
-static bool is_target(const struct adsm_ptx_instruction *instruction, const struct adsm_ptx_function *function)
-{
-	for (uint32_t i = 0; i < instruction->n_targets; i++)
-		if (instruction->targets[i].function == function)
-			return true;
-	return false;
-}
-
-static const struct adsm_ptx_function *prototype_of(const struct adsm_ptx_instruction *instruction)
-{
-	return instruction->prototype ? instruction->prototype :
-	       instruction->n_targets ? instruction->targets[0].function : NULL;
-}
-
-bool adsm_ptx_may_enter(const struct adsm_ptx_instruction *instruction, const struct adsm_ptx_function *function)
-{
-	const struct adsm_ptx_function *prototype = prototype_of(instruction);
-
-	return prototype && fits(function, prototype) &&
-	       (instruction->n_targets ? is_target(instruction, function) : function->has_address);
-}
-
 /* A call through a register: of any function that has the prototype's parameters, or of one of the targets. */
 static void write_indirect(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
-	const struct adsm_ptx_function *prototype = prototype_of(instruction);
+	const struct adsm_ptx_function *prototype = adsm_ptx_prototype_of(instruction);
 
 	if (!prototype)
 		adsm_ptx_refuse(writer, "a call through a register needs a prototype, or a list of targets");

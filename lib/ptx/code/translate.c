@@ -8,7 +8,7 @@
 #include "translate.h"
 
 #include "ptx/control/blocks.h"
-#include "call.h"
+#include "ptx/control/calls.h"
 #include "check.h"
 #include "frame.h"
 #include "ptx/functions.h"

@@ -268,8 +268,8 @@ bool adsm_ptx_reads_changes(const struct adsm_ptx_instruction *instruction)
 	if (adsm_ptx_is(instruction, "atom"))
 		return true;
 	if (adsm_ptx_is(instruction, "call"))
-		return instruction->n > 1 && instruction->operands[1].kind == ADSM_PTX_OP_FUNCTION &&
-		       instruction->operands[1].function->reads_changes;
+		return instruction->n > 1 && instruction->operands[1].kind == ADSM_PTX_OP_FUNCTION ?
+		       instruction->operands[1].function->reads_changes : instruction->reads_changes;
 	return adsm_ptx_is(instruction, "ld") && (adsm_ptx_has(instruction, "volatile") ||
 		adsm_ptx_has(instruction, "relaxed") || adsm_ptx_has(instruction, "acquire") ||
 		adsm_ptx_has(instruction, "cv"));

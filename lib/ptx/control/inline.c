@@ -3,6 +3,7 @@
 #include "inline.h"
 
 #include "blocks.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -363,6 +364,26 @@ static int change(struct adsm_ptx_module *module, struct adsm_ptx_function *func
 	return error;
 }
 
+static int visit(struct adsm_ptx_module *module, uint32_t index, enum state *states, uint64_t *left, uint32_t depth);
+
+/* First the functions that a call through a register may enter. It reads what they read. */
+static int visit_entered(struct adsm_ptx_module *module, struct adsm_ptx_instruction *instruction, enum state *states,
+			 uint64_t *left, uint32_t depth)
+{
+	int error = 0;
+
+	if (!adsm_ptx_is(instruction, "call") || instruction->operands[CALLEE].kind == ADSM_PTX_OP_FUNCTION)
+		return 0;
+	for (uint32_t i = 0; !error && i < module->n_functions; i++) {
+		if (!adsm_ptx_may_enter(instruction, module->functions[i]))
+			continue;
+		if (states[i] == UNKNOWN && depth < MOST_DEPTH)
+			error = visit(module, i, states, left, depth + 1);
+		instruction->reads_changes |= module->functions[i]->reads_changes;
+	}
+	return error;
+}
+
 /* First what a function calls, then the function. What is called deeper than the limit comes later: it stays a call. */
 static int visit(struct adsm_ptx_module *module, uint32_t index, enum state *states, uint64_t *left, uint32_t depth)
 {
@@ -375,6 +396,8 @@ static int visit(struct adsm_ptx_module *module, uint32_t index, enum state *sta
 
 		if (callee && callee->has_body && states[callee->index] == UNKNOWN && depth < MOST_DEPTH)
 			error = visit(module, callee->index, states, left, depth + 1);
+		if (!error)
+			error = visit_entered(module, &function->instructions[i], states, left, depth);
 	}
 	if (!error)
 		error = change(module, function, states, left);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* call.h - which functions a call through a register may enter. */
+/* calls.h - which functions a call through a register may enter. */
 #pragma once
 
 #include "ptx/ptx.h"
+
+/* The prototype of a call through a register, or its first target; NULL: it has neither. */
+const struct adsm_ptx_function *adsm_ptx_prototype_of(const struct adsm_ptx_instruction *instruction);
 
 /*
  * May this call through a register enter the function? It may enter one of its targets; without targets, any function
