@@ -334,6 +334,12 @@ void adsm_ptx_write_prototype(struct adsm_ptx_writer *writer, const struct adsm_
 	adsm_ptx_print(writer, " __attribute__((unused));\n");
 }
 
+void adsm_ptx_write_refused(struct adsm_ptx_writer *writer, const struct adsm_ptx_function *function)
+{
+	write_head(writer, function);
+	adsm_ptx_print(writer, "\n{\n\t__builtin_trap();\n}\n");
+}
+
 static _Noreturn void refuse_barrier(struct adsm_ptx_writer *writer, const struct adsm_ptx_instruction *instruction)
 {
 	writer->instruction = instruction;

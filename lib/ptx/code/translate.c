@@ -3,7 +3,7 @@
  * translate.c - see translate.h.
  *
  * The text begins with the files runtime*.h. Module variables follow, then device functions, then kernels. A
- * device function that cannot be translated is left out, and so is all that calls it.
+ * device function that cannot be translated has no code, and each kernel that calls it is left out.
  */
 #include "translate.h"
 
@@ -241,8 +241,8 @@ static void name_frame(const struct translation *translation, const struct adsm_
 }
 
 /*
- * Append a function. If it is refused, the text is as before, and the error stands in errors. The caller's writer has
- * no place to jump to meanwhile.
+ * Append a function. If it is refused, the text has nothing of it, and the error stands in errors. The caller's writer
+ * has no place to jump to meanwhile.
  */
 static void write_one(struct translation *translation, const struct adsm_ptx_function *function)
 {
@@ -326,9 +326,12 @@ static void write_functions(struct translation *translation)
 			adsm_ptx_write_prototype(&translation->writer, module->functions[i]);
 	}
 	for (uint32_t i = 0; i < module->n_functions; i++) {
-		if (is_written(module->functions[i], false) &&
-		    strcmp(module->functions[i]->name, ADSM_PTX_GRID_SYNC) != 0)
-			write_one(translation, module->functions[i]);
+		if (!is_written(module->functions[i], false) || !strcmp(module->functions[i]->name, ADSM_PTX_GRID_SYNC))
+			continue;
+		write_one(translation, module->functions[i]);
+		/* Other functions may call it, and compilers that do not optimize keep those that no kernel calls. */
+		if (is_refused(translation, i))
+			adsm_ptx_write_refused(&translation->writer, module->functions[i]);
 	}
 }
 

@@ -62,6 +62,13 @@ TABLE = """.extern .global .u32 outside;
     suq.width.b32 %r, [%rd];
     ret;
 }
+.func draws(.param .b64 x)
+{
+    .reg .b64 %rd;
+    ld.param.u64 %rd, [x];
+    call drawn, (%rd);
+    ret;
+}
 .global .align 8 .u64 table[1] = {drawn};
 """
 CALL_TABLE = """{ .param .b64 a;
@@ -207,9 +214,10 @@ def check_limits():
     module = make("mixed", total(257) + add("add"), "kernel sum is left out")
     run("a kernel is left out", 1, module, "add", "add")
     text = TABLE + add("called", CALL_TABLE) + add("reads", "ld.global.u32 %r6, [outside];") + add("add")
-    module = make("table", text, "kernel called is left out: it calls drawn",
-                  "kernel reads is left out: variable outside is declared", options=())
-    run("others use a table and a variable", 0, module, "add", "add")
+    for options in ((), ("-O0",)):
+        module = make("table", text, "kernel called is left out: it calls drawn",
+                      "kernel reads is left out: variable outside is declared", options=options)
+        run(f"others use a table and a variable {options}", 0, module, "add", "add")
 
 
 def check_levels():
