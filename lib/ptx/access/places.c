@@ -35,79 +35,17 @@ static uint32_t index_of(const struct adsm_ptx_places *places, const struct adsm
 	return found ? (uint32_t)(found - places->functions) : UINT32_MAX;
 }
 
-/* Count each function that an operand names. */
-static void count_functions(const struct adsm_ptx_places *places, const struct adsm_ptx_operand *operand, bool *taken)
-{
-	if (operand->kind == ADSM_PTX_OP_FUNCTION && index_of(places, operand->function) != UINT32_MAX)
-		taken[index_of(places, operand->function)] = true;
-	for (uint32_t i = 0; i < operand->n; i++)
-		count_functions(places, &operand->elements[i], taken);
-}
-
-/* Functions whose address an instruction takes. */
-static void find_taken_by(const struct adsm_ptx_places *places, const struct adsm_ptx_function *function, bool *taken)
-{
-	for (uint32_t i = 0; i < function->n; i++) {
-		const struct adsm_ptx_instruction *instruction = &function->instructions[i];
-		const bool is_call = adsm_ptx_is(instruction, "call");
-
-		for (uint32_t j = 0; j < instruction->n; j++) {
-			if (!is_call || j != 1)
-				count_functions(places, &instruction->operands[j], taken);
-		}
-	}
-}
-
-/* A name of the module's initialisers, and a function with this name. */
-struct named {
-	const char *name;
-	uint32_t index;
-};
-
-/* Functions whose address an initialiser has. Equal names are the same pointer. */
-static int find_taken_in_variables(const struct adsm_ptx_places *places, bool *taken)
-{
-	const struct adsm_ptx_module *module = places->module;
-	struct named *list = calloc((size_t)module->n_functions + 1, sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < module->n_functions; i++)
-		list[i] = (struct named){ places->functions[i]->name, i };
-	qsort(list, module->n_functions, sizeof(*list), compare_addresses);
-	for (uint32_t i = 0; i < module->n_variables; i++) {
-		for (size_t j = 0; j < module->variables[i]->n_init; j++) {
-			const struct named key = { .name = module->variables[i]->init[j].symbol };
-			const struct named *found = bsearch(&key, list, module->n_functions, sizeof(*list),
-							    compare_addresses);
-
-			if (found)
-				taken[found->index] = true;
-		}
-	}
-	free(list);
-	return 0;
-}
-
-static int find_functions(struct adsm_ptx_places *places)
+static void find_functions(struct adsm_ptx_places *places)
 {
 	const uint32_t n = places->module->n_functions;
-	bool *taken = calloc((size_t)n + 1, sizeof(*taken));
-	int error = taken ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < n; i++)
 		places->functions[i] = places->module->functions[i];
 	qsort(places->functions, n, sizeof(*places->functions), compare_addresses);
-	for (uint32_t i = 0; !error && i < n; i++)
-		find_taken_by(places, places->functions[i], taken);
-	if (!error)
-		error = find_taken_in_variables(places, taken);
-	for (uint32_t i = 0; !error && i < n; i++) {
-		if (taken[i])
+	for (uint32_t i = 0; i < n; i++) {
+		if (places->functions[i]->has_address)
 			places->taken[places->n_taken++] = places->functions[i];
 	}
-	free(taken);
-	return error;
 }
 
 void adsm_ptx_each_callee(const struct adsm_ptx_places *places, const struct adsm_ptx_instruction *call,
@@ -328,9 +266,7 @@ int adsm_ptx_places_init(struct adsm_ptx_places *places, const struct adsm_ptx_m
 	if (!places->functions || !places->reached_at || !places->taken || !places->reached || !places->first_slot)
 		return -ENOMEM;
 	find_slots(places);
-	error = find_functions(places);
-	if (error)
-		return error;
+	find_functions(places);
 	find_reached(places);
 	for (uint32_t i = 0; !error && i < places->n_reached; i++)
 		error = find_registers(places, &places->reached[i]);
