@@ -583,8 +583,12 @@ static int one_turn(size_t thread, uint64_t *state)
 	const unsigned *input = p[draw(state) % SHARED];
 	int error;
 
-	if (atomic_fetch_add(&n_turns, 1) == kill_at)
+	if (atomic_fetch_add(&n_turns, 1) == kill_at) {
+		/* The prefetcher may have had no processor yet. The other threads go on meanwhile. */
+		while (!n_moved)
+			sched_yield();
 		CHECK_OK(kill(victim, SIGKILL));
+	}
 	/* Calls of other queues begin and end during a long one. */
 	if (thread)
 		error = adsmCall(kernel("increment"), blocks(n_words), lanes(), adsmPtr(p[i]),
