@@ -2,6 +2,7 @@
 # loss.py BUILD PROGRAM MPIRUN WHAT - nodes that are lost while others need them: "silent", those that say nothing any
 # more, and are told from those that have much to do; "pages", those that a page is to come from, or go to; "crash",
 # those whose kernels store where they may not; "unplugged", one whose host cannot be reached any more.
+import functools
 import glob
 import os
 import re
@@ -17,6 +18,7 @@ _, _, program, mpirun, what = sys.argv
 FULL = bool(os.environ.get("TEST_FULL"))
 NODES = 3
 HOST = os.uname().nodename
+REPEATS = 3		# of a case in which a living node was taken for silent
 
 
 def start(*modes, timeout=30, nodes=NODES, before=(), **variables):
@@ -51,14 +53,35 @@ def stop(process, part):
     cluster.until(lambda: state(pid) == "T", lambda: f"{part} does not stop")
 
 
-def finish_lost(process, case, *wanted):
-    """The application is told so, by a sentence that has one of these in it; ADDRESS: the one that it has printed."""
-    status, out, err, _ = cluster.finish(process, case)
+def check_lost(done, case, *wanted):
+    """The application was told so, by a sentence that has one of these in it; ADDRESS: the one that it has printed."""
+    status, out, err, _ = done
     address = re.search("stores to (.*)", out)
     wanted = [text.replace("ADDRESS", address[1] if address else "?") for text in wanted]
     if status != 4 or "lost: cluster: " not in out or not any(text in out for text in wanted):
         sys.exit(f"{case}: status {status}, not told {wanted}: {out}{err}")
     print(f"{case}: {out.strip()}")
+
+
+def finish_lost(process, case, *wanted):
+    check_lost(cluster.finish(process, case), case, *wanted)
+
+
+def misjudged(out, stopped=()):
+    """Was another node than these taken for silent? It lives, but got no processor for so long."""
+    named = re.search(r"(node \d+) \(.*?\) was silent for ", out)
+    return named and named[1] not in stopped
+
+
+def finish_silent(begin, process, case, stopped, host=HOST):
+    """The application is told that the first of these parts was silent. If a living node was taken for silent instead,
+    begin(timeout) repeats the case with more time."""
+    for left in range(REPEATS, -1, -1):
+        done = cluster.finish(process, case)
+        if not left or not misjudged(done[1], stopped):
+            break
+        process = begin(2 * process.timeout)
+    check_lost(done, case, f"{stopped[0]} ({host}) was silent for {process.timeout} s")
 
 
 class Meeting:
@@ -75,10 +98,10 @@ class Meeting:
 
         def look():
             found[:] = glob.glob(os.path.join(self.folder.name, name))
-            return found
+            return found or self.process.poll() is not None
 
         cluster.until(look, lambda: f"there is no {name}: {os.listdir(self.folder.name)}")
-        return os.path.basename(found[0])
+        return os.path.basename(found[0]) if found else ""
 
     def let_go(self, node):
         with open(os.path.join(self.folder.name, f"go-{node}"), "w"):
@@ -87,11 +110,16 @@ class Meeting:
 
 def computing():
     """Nodes all of whose threads compute, for longer than any may be silent, are not taken for silent."""
-    meeting = Meeting(timeout=6)
-    time.sleep(1.5 * meeting.process.timeout)		# the time that is tested, not a wait for anything
-    for node in range(NODES):
-        meeting.let_go(node)
-    status, out, err, _ = cluster.finish(meeting.process, "computing")
+    timeout = 6
+    for left in range(REPEATS, -1, -1):
+        meeting = Meeting(timeout=timeout)
+        timeout = 2 * meeting.process.timeout
+        time.sleep(0.75 * timeout)		# the time that is tested, not a wait for anything
+        for node in range(NODES):
+            meeting.let_go(node)
+        status, out, err, _ = cluster.finish(meeting.process, "computing")
+        if not left or not misjudged(out):
+            break
     if status:
         sys.exit(f"computing: status {status}: {out}{err}")
 
@@ -106,17 +134,20 @@ def silent():
         cases += [(mode, [part], {"ADSM_CLUSTER_UPDATE": update, "ADSM_CLUSTER_TRACKER": tracker})
                   for mode in ["idle", "loop"] for part in ["node 0", "node 1"] for update in ["eager", "lazy"]
                   for tracker in ["sigsegv", "uffd"]]
+
+    def begin(mode, parts, options, timeout):
+        process = start(mode, timeout=timeout, **options)
+        for part in parts:
+            stop(process, part)
+        return process
+
     for at in range(0, len(cases), 4):
-        stopped = []
-        for mode, parts, options in cases[at:at + 4]:
-            process = start(mode, timeout=4, **options)
-            for part in parts:
-                stop(process, part)
-            stopped.append((process, f"{parts} stopped, {mode} {options}", parts))
+        begun = [(case, begin(*case, 4)) for case in cases[at:at + 4]]
         if not at:
             computing()
-        for process, case, parts in stopped:
-            finish_lost(process, case, f"{parts[0]} ({HOST}) was silent for {process.timeout} s")
+        for (mode, parts, options), process in begun:
+            finish_silent(functools.partial(begin, mode, parts, options), process,
+                          f"{parts} stopped, {mode} {options}", parts)
 
 
 def pages():
@@ -152,13 +183,17 @@ def crash():
 
 def unplugged():
     """Of two hosts the second one's link goes down: whatever the launch command makes of it, that is told."""
-    for mode in ["idle", "loop"]:
-        process = start(mode, timeout=4, before=[os.path.join(cluster.HERE, "hosts.sh"), "2", "full"])
+
+    def begin(mode, timeout):
+        process = start(mode, timeout=timeout, before=[os.path.join(cluster.HERE, "hosts.sh"), "2", "full"])
         away = str(cluster.part(process.mark, "node 1"))
         if subprocess.run(["nsenter", "--target", away, "--net", "ip", "link", "set", "eth0", "down"]).returncode:
             print("another host's link may not be changed from here")
             sys.exit(77)
-        finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) was silent for {process.timeout} s")
+        return process
+
+    for mode in ["idle", "loop"]:
+        finish_silent(functools.partial(begin, mode), begin(mode, 4), f"unplugged, {mode}", ["node 1"], "host2")
 
 
 {"silent": silent, "unplugged": unplugged, "pages": pages, "crash": crash}[what]()
