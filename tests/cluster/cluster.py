@@ -21,11 +21,15 @@ STAND_IN = shlex.quote(os.path.join(HERE, "launch.sh")) + " %n %p"
 PATIENCE = 10		# seconds for a cluster whose application was killed to end by itself
 count = 0
 started = []		# and not finished
+others = set()		# the folders of other tests' clusters, as far as they are known
+may_be_left = False	# a folder of this test's
 
 
 def start(*modes, before=(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **variables):
     """An application with a mark of its own, by which its processes are found, and a folder for temporary files."""
     global count
+    if not started and not may_be_left:
+        others.update(cluster_folders())
     count += 1
     mark = f"{os.getpid()}-{count}"
     folder = tempfile.mkdtemp(prefix="adsm-test-")
@@ -90,24 +94,27 @@ def part(mark, name):
     return None
 
 
+def cluster_folders():
+    """The folders of all clusters of this machine."""
+    return [os.path.join(parent, name) for parent in ("/dev/shm", "/tmp") for name in os.listdir(parent)
+            if name.startswith("adsm-cluster-")]
+
+
 def left_folders():
-    """Folders of clusters that are no more."""
+    """Folders of clusters that are no more, but for those of other tests that were there before."""
     found = []
-    for parent in ("/dev/shm", "/tmp"):
-        for name in os.listdir(parent):
-            if not name.startswith("adsm-cluster-"):
-                continue
-            try:
-                fd = os.open(os.path.join(parent, name), os.O_RDONLY)
-            except OSError:
-                continue
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(fd).st_nlink:
-                    found.append(os.path.join(parent, name))
-            except OSError:
-                pass
-            os.close(fd)
+    for path in set(cluster_folders()) - others:
+        try:
+            fd = os.open(path, os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(fd).st_nlink:
+                found.append(path)
+        except OSError:
+            pass
+        os.close(fd)
     return found
 
 
@@ -145,6 +152,7 @@ def await_end(mark, seconds, number=None):
 def finish(process, what, folders=True):
     """Wait for the application, and for all that it had: its status, what it printed, and when it had ended. Without
     @folders not for its cluster's folder, which the next cluster removes."""
+    global may_be_left
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
@@ -160,6 +168,7 @@ def finish(process, what, folders=True):
     if not await_end(process.mark, LIMIT):
         sys.exit(f"{what}: processes remain: {names(process.mark)}, after {LIMIT} seconds")
     until(lambda: not folders or not left_folders(), lambda: f"{what}: folders remain: {left_folders()}")
+    may_be_left = not folders
     if os.listdir(process.folder):
         sys.exit(f"{what}: files remain: {os.listdir(process.folder)}")
     os.rmdir(process.folder)
