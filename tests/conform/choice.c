@@ -2,6 +2,8 @@
 /* choice.c - ADSM_DEVICE_ANY: the library chooses the device of a call. */
 #include "devices.h"
 
+#include <adsm_queue.h>
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -80,21 +82,45 @@ static void any(void)
 	CHECK_EQ(info(alloc(4)).device, 0);
 }
 
-/* Let device 0 be busy, so that the library would choose another one, and the thread have no device of its own. */
-static void keep_busy(void)
-{
-	unsigned *p = words_on(0, 0);
+/* A device that is busy, so that the library would choose another one. */
+struct busy {
+	unsigned *p;
+	adsmEvent last;			/* the end of what it does */
+	unsigned tries;
+	bool was_busy;			/* for the call that was made meanwhile */
+};
 
-	increment(p);
-	SYNC();
+/*
+ * Let device 0 be busy, and the thread have no device of its own. False: it was still busy after the last call. If
+ * the machine was too slow, the call is made again, beside longer kernels.
+ */
+static bool keep_busy(struct busy *busy)
+{
+	if (busy->was_busy)
+		return false;
+	CHECK(busy->tries < 5);
+	if (!busy->tries) {
+		busy->p = words_on(0, 0);
+		increment(busy->p);
+		SYNC();
+	}
 	CHECK_OK(adsmDeviceSet(ADSM_DEVICE_ANY));
 	for (int i = 0; i < 3; i++)
-		CALL("late_increment", N, adsmVal(SPIN), adsmPtr(p), adsmVal((unsigned)N));
+		CALL("late_increment", N, adsmVal(SPIN << 2 * busy->tries), adsmPtr(busy->p), adsmVal((unsigned)N));
+	CHECK_OK(adsmCallEvent(&busy->last));
+	busy->tries++;
+	return true;
+}
+
+static void note_busy(struct busy *busy)
+{
+	busy->was_busy = adsmEventQuery(busy->last) == -EBUSY;
 }
 
 /* A kernel that follows a pointer finds its object: calls whose access is unknown run where their arguments are. */
 static void unnamed(void)
 {
+	struct busy busy = { 0 };
 	unsigned **r, *p;
 
 	start();
@@ -103,11 +129,13 @@ static void unnamed(void)
 	p = words_on(0, 0);
 	r = alloc(PAGE);
 	*r = p;
-	keep_busy();
-	CALL("through_any", N, adsmPtr(r), adsmVal((unsigned)N));
-	SYNC();
-	CHECK_EQ(info(r).device, 0);
-	expect(p, 1);
+	while (keep_busy(&busy)) {
+		CALL("through_any", N, adsmPtr(r), adsmVal((unsigned)N));
+		note_busy(&busy);
+		SYNC();
+		CHECK_EQ(info(r).device, 0);
+	}
+	expect(p, busy.tries);
 }
 
 static int ends[2];
@@ -123,8 +151,9 @@ static void *read_into(void *p)
 /* What cannot move at the moment keeps its calls: here a system call writes the object. */
 static void input(void)
 {
-	pthread_t reader;
+	struct busy busy = { 0 };
 	unsigned *p, *other;
+	pthread_t reader;
 
 	start();
 	if (batch())
@@ -137,15 +166,17 @@ static void input(void)
 	CHECK_OK(pthread_create(&reader, NULL, read_into, p));
 	while (!reading || !asleep(reading))
 		sched_yield();
-	keep_busy();
-	CALL("increment", 10, adsmPtr(p + N - 10), adsmVal(10u));
-	increment(other);
-	SYNC();
-	CHECK_EQ(info(p).device, 0);
+	while (keep_busy(&busy)) {
+		CALL("increment", 10, adsmPtr(p + N - 10), adsmVal(10u));
+		note_busy(&busy);
+		increment(other);
+		SYNC();
+		CHECK_EQ(info(p).device, 0);
+	}
 	CHECK_EQ(write(ends[1], "abcd", 4), 4);
 	CHECK_OK(pthread_join(reader, NULL));
-	CHECK_EQ(p[N - 1], N + 1);
-	expect(other, 1);
+	CHECK_EQ(p[N - 1], N + busy.tries);
+	expect(other, busy.tries);
 }
 
 /* Devices with room for five objects. */
@@ -167,6 +198,7 @@ static void fill_up(int device, size_t size)
 /* Nor does a call go where its objects find no room. */
 static void full(void)
 {
+	struct busy busy = { 0 };
 	unsigned *p;
 
 	start_small();
@@ -174,16 +206,19 @@ static void full(void)
 		fill_up(i, 900);
 	p = words_on(0, 0);
 	increment(p);
-	keep_busy();
-	increment(p);
-	SYNC();
-	CHECK_EQ(info(p).device, 0);
-	expect(p, 2);
+	while (keep_busy(&busy)) {
+		increment(p);
+		note_busy(&busy);
+		SYNC();
+		CHECK_EQ(info(p).device, 0);
+	}
+	expect(p, 1 + busy.tries);
 }
 
 /* Nor if a device has a copy of what the call reads, and no room for one more object beside the copy. */
 static void copied(void)
 {
+	struct busy busy = { 0 };
 	unsigned *p, *q, *r;
 
 	start_small();
@@ -197,10 +232,12 @@ static void copied(void)
 	CHECK_OK(adsmFree(r));
 	for (int i = 1; i < n_devices; i++)
 		fill_up(i, i == 1 ? 700 : 900);
-	keep_busy();
-	CALL("copy", N, adsmPtr(q), adsmPtr(p), adsmVal((unsigned)N));
-	SYNC();
-	CHECK_EQ(info(p).device, 0);
+	while (keep_busy(&busy)) {
+		CALL("copy", N, adsmPtr(q), adsmPtr(p), adsmVal((unsigned)N));
+		note_busy(&busy);
+		SYNC();
+		CHECK_EQ(info(p).device, 0);
+	}
 	expect(p, 6);
 }
 
