@@ -77,14 +77,19 @@ static void capture(void)
 	CHECK(logged && dup2(fileno(logged), STDERR_FILENO) >= 0);
 }
 
-static size_t logged_lines(void)
+static size_t count_in(FILE *file, char wanted)
 {
 	size_t n = 0;
 	char c;
 
-	for (off_t at = 0; pread(fileno(logged), &c, 1, at) == 1; at++)
-		n += c == '\n';
+	for (off_t at = 0; pread(fileno(file), &c, 1, at) == 1; at++)
+		n += c == wanted;
 	return n;
+}
+
+static size_t logged_lines(void)
+{
+	return count_in(logged, '\n');
 }
 
 /* ---- what cannot be started */
@@ -376,13 +381,31 @@ static void set_plan(const char *words)
 	set("opencl_cache", "off");
 }
 
+/* The shim writes here which of a plan's failures have happened: 'a' for the first of them. */
+static FILE *hits(void)
+{
+	static FILE *file;
+
+	if (!file)
+		file = tmpfile();
+	CHECK(file);
+	return file;
+}
+
 /* Did a process notice the failure of a function's nth call? */
 static bool nth_fails(const char *function, unsigned nth)
 {
 	char words[128];
 
-	snprintf(words, sizeof(words), "fail=%s:%d:%u", function, CL_OUT_OF_RESOURCES, nth);
+	snprintf(words, sizeof(words), "fail=%s:%d:%u,hits=%d", function, CL_OUT_OF_RESOURCES, nth, fileno(hits()));
 	return fails_at(words);
+}
+
+/* With batch the CPU copies and fills, and with lazy it copies parts of objects. */
+static bool needs_no_call(const char *function)
+{
+	return (!rolling() && !strcmp(function, "clEnqueueCopyBuffer")) ||
+		(batch() && !strcmp(function, "clEnqueueFillBuffer"));
 }
 
 /*
@@ -395,9 +418,13 @@ static unsigned fail_some(const char *const *functions, unsigned most)
 	unsigned first = step == 1 || batch() ? 1 : rolling() ? 2 : 3;
 
 	need_device();
-	for (; *functions; functions++)
+	for (; *functions; functions++) {
+		const size_t before = count_in(hits(), 'a');
+
 		for (unsigned nth = first; nth <= most; nth += step)
 			n_seen += nth_fails(*functions, nth);
+		CHECKF(count_in(hits(), 'a') > before || needs_no_call(*functions), "%s has never failed", *functions);
+	}
 	return n_seen;
 }
 
@@ -454,9 +481,12 @@ static void fail_transfers(void)
 /* Unified memory cannot be mapped again after a kernel: its end is known all the same, and the next calls work. */
 static void not_mapped(size_t unused)
 {
+	char plan[128];
 	unsigned *p;
 
-	use_shim("fail=clEnqueueMapBuffer:-5:2,fail=clEnqueueMarkerWithWaitList:-5:1");
+	snprintf(plan, sizeof(plan), "fail=clEnqueueMarkerWithWaitList:-5:1,fail=clEnqueueMapBuffer:-5:2,hits=%d",
+		 fileno(hits()));
+	use_shim(plan);
 	set("opencl_memory", "unified");
 	p = words(GROUP, 7);
 	for (unsigned i = 1; i <= 3; i++) {
@@ -477,6 +507,7 @@ static void fail_mappings(void)
 						"clWaitForEvents"), 24);
 
 	in_process(not_mapped, 0);
+	CHECK_EQ(count_in(hits(), 'b'), 1);
 	CHECK(n_seen || !protocol || strcmp(protocol, "rolling"));
 }
 
@@ -507,6 +538,7 @@ static void fail_telling(void)
 	need_device();
 	for (unsigned nth = 0; nth <= 3; nth++)
 		nth_fails("clSetEventCallback", nth);
+	CHECK(count_in(hits(), 'a'));
 }
 
 /* A kernel that ends with an error: the sync says so, once, and the next call works. */

@@ -24,6 +24,8 @@
  *   threads                  ends the process with status 99 if a function is called with SIGALRM unblocked, or by a
  *                            thread that can be cancelled and whose signals are not all blocked. Functions that create
  *                            or build programs are exempt
+ *   hits=FD                  each fail= and event= writes a letter to this descriptor when it happens: 'a' is the first
+ *                            of them in TEST_OPENCL, 'b' the second, and so on
  *   count                    prints at exit how many references were handed out, and how many were released
  *
  * Handles are the driver's own, except those of devices=N. Whether the driver itself has the extensions of "address"
@@ -122,6 +124,7 @@ static void plan_word(const char *word)
 		{ "threads", &plan.threads, NULL }, { "count", &plan.count, NULL },
 		{ "late", &plan.late, &plan.seed }, { "lost", NULL, &plan.lost }, { "devices", NULL, &plan.devices },
 		{ "small", NULL, &plan.small }, { "group", NULL, &plan.group }, { "align", NULL, &plan.align },
+		{ "hits", NULL, &plan.hits },
 	};
 	size_t length = strcspn(word, "=");
 	const char *value = word[length] ? word + length + 1 : NULL;
@@ -209,9 +212,13 @@ cl_int planned(bool of_event, enum function f)
 {
 	cl_int code = 0;
 
-	for (struct rule *rule = plan.rules; rule < plan.rules + plan.n_rules; rule++)
-		if (rule->of_event == of_event && rule->function == f && (++rule->n_calls == rule->nth || !rule->nth))
-			code = rule->code;
+	for (struct rule *rule = plan.rules; rule < plan.rules + plan.n_rules; rule++) {
+		if (rule->of_event != of_event || rule->function != f || (++rule->n_calls != rule->nth && rule->nth))
+			continue;
+		code = rule->code;
+		if (plan.hits)
+			dprintf((int)plan.hits, "%c", (int)('a' + (rule - plan.rules)));
+	}
 	return code;
 }
 

@@ -55,7 +55,7 @@ struct rule {
 
 struct plan {
 	bool no_platform, no_device, gpu, old, no_svm, address, usm, strict, threads, count, late;
-	uint64_t lost, devices, small, group, align, seed;
+	uint64_t lost, devices, small, group, align, seed, hits;
 	struct rule rules[MAX_RULES];
 	size_t n_rules;
 };

@@ -261,11 +261,15 @@ static void words(void)
 
 static void fail(void)
 {
-	char bytes[16];
+	char bytes[16], plan[128], hit[8] = "";
+	FILE *hits = tmpfile();
 	cl_int error = 0;
 	cl_mem buffer;
 
-	open_all("fail=clEnqueueReadBuffer:-5:3,fail=clCreateKernel:-6,fail=clCreateBuffer:-4:2");
+	CHECK(hits);
+	snprintf(plan, sizeof(plan), "fail=clEnqueueReadBuffer:-5:3,fail=clCreateKernel:-6,fail=clCreateBuffer:-4:2,"
+		 "hits=%d", fileno(hits));
+	open_all(plan);
 	buffer = make_buffer();
 	for (int i = 1; i <= 5; i++)
 		CHECK(cl.clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 16, bytes, 0, NULL, NULL) ==
@@ -275,6 +279,7 @@ static void fail(void)
 	make_buffer();
 	for (int i = 0; i < 2; i++)
 		CHECK(!cl.clCreateKernel(NULL, "twice", &error) && error == CL_OUT_OF_HOST_MEMORY);
+	CHECK(pread(fileno(hits), hit, sizeof(hit), 0) == 4 && !strcmp(hit, "acbb"));
 }
 
 static void event(void)
