@@ -503,6 +503,7 @@ void adsm_cl_memory_with_buffers(struct adsm_cl_device *device)
 		adsm_cl_measure_copies(device);
 }
 
+/* The shortest time of a copy; UINT64_MAX if one has failed. */
 static uint64_t time_copies(struct adsm_cl_device *device, struct adsm_cl_memory *memory, void *host, bool write)
 {
 	uint64_t best = UINT64_MAX;
@@ -520,6 +521,13 @@ static uint64_t time_copies(struct adsm_cl_device *device, struct adsm_cl_memory
 			best = ns;
 	}
 	return best;
+}
+
+/* With most drivers both take the same time, and measurements vary. If a direct copy failed, there is nothing to
+ * compare with: the failure may not come again. */
+static bool is_clearly_faster(uint64_t mapped, uint64_t direct)
+{
+	return direct != UINT64_MAX && mapped < direct / 4 * 3;
 }
 
 void adsm_cl_measure_copies(struct adsm_cl_device *device)
@@ -543,9 +551,8 @@ void adsm_cl_measure_copies(struct adsm_cl_device *device)
 		mapped[write] = time_copies(device, &memory, host, write);
 		device->write_mapped = device->read_mapped = false;
 	}
-	/* Only if it is clearly faster: with most drivers both take the same time, and measurements vary. */
-	device->read_mapped = mapped[0] < direct[0] / 4 * 3;
-	device->write_mapped = mapped[1] < direct[1] / 4 * 3;
+	device->read_mapped = is_clearly_faster(mapped[0], direct[0]);
+	device->write_mapped = is_clearly_faster(mapped[1], direct[1]);
 	adsm_info("%s: 64 KiB take %lu ns to the device, %lu mapped; %lu ns to the host, %lu mapped",
 		  device->base.base.name, (unsigned long)direct[1], (unsigned long)mapped[1], (unsigned long)direct[0],
 		  (unsigned long)mapped[0]);
