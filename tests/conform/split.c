@@ -422,6 +422,21 @@ static void lost(void)
 	expect(b, 1, 1);
 }
 
+/* Two parts crash: the error text is of the part whose error is returned, the first one. */
+static void crashed(void)
+{
+	adsmSplitRows rows;
+	const adsmSplit split = split_of(&rows, 1);
+	unsigned *a;
+
+	start("2");
+	a = words_on(0, 1);
+	rows = (adsmSplitRows){ a, ROW };
+	CHECK(adsmCallSplit(kernel("crash"), blocks(512), lanes(), &split, adsmPtr(a)) < 0);
+	CHECK_SAYS("crash");
+	CHECK(!strstr(adsmLastError(), "device 1"));
+}
+
 static const struct conform_case cases[] = {
 	CASE("split-two", on_two),
 	CASE("split-three", on_three),
@@ -432,6 +447,7 @@ static const struct conform_case cases[] = {
 	CASE("split-makes-room", makes_room),
 	CASE("split-small-stack", small_stack),
 	CASE("split-refused", refused),
+	CASE("split-crashed", crashed),
 	CASE("split-lost", lost),
 	CASE("split-killed", killed),
 	CASE("split-whole", whole),

@@ -322,11 +322,25 @@ static int copy_all(struct split *s)
 
 /* ---- the parts */
 
+/* Wait for a part, and return its error. */
+static int end_part(const struct split *s, struct adsm_home *home, uint64_t seq)
+{
+	struct adsm_outcome outcome;
+	char why[ADSM_FAILURE_TEXT];
+	int error = adsm_wait_call(home, seq);
+
+	if (error || !adsm_outcome_get(home, seq, &outcome) || !outcome.status)
+		return error;
+	adsm_failure_get(home, seq, why);
+	return adsm_fail(outcome.status, "kernel '%s': its part on device %d failed: %s", s->bound.kernel->info->name,
+			 home->index, *why ? why : adsm_home_reason(home, outcome.status));
+}
+
 /* Start all parts, and wait for them. */
 static int run_parts(struct split *s)
 {
 	uint64_t seqs[ADSM_MAX_DEVICES] = { 0 };
-	struct adsm_outcome outcome;
+	struct adsm_error_kept first;
 	int result = 0;
 
 	for (unsigned part = 0; part < s->n_parts && !result; part++) {
@@ -337,14 +351,17 @@ static int run_parts(struct split *s)
 			seqs[part] = adsm_calls.last_seq[s->homes[part]->index];
 	}
 	for (unsigned part = 0; part < s->n_parts; part++) {
-		struct adsm_home *home = s->homes[part];
-		int error = seqs[part] ? adsm_wait_call(home, seqs[part]) : 0;
+		int error;
 
-		if (!error && seqs[part] && adsm_outcome_get(home, seqs[part], &outcome) && outcome.status)
-			error = adsm_fail(outcome.status, "kernel '%s': its part on device %d failed: %s",
-					  s->bound.kernel->info->name, home->index,
-					  adsm_home_reason(home, outcome.status));
-		result = result ? result : error;
+		if (!seqs[part])
+			continue;
+		/* The sentence belongs to the error that is returned. */
+		adsm_error_keep(&first);
+		error = end_part(s, s->homes[part], seqs[part]);
+		if (result)
+			adsm_error_back(&first);
+		else
+			result = error;
 	}
 	return result;
 }
