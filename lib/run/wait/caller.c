@@ -39,8 +39,11 @@ void adsm_calls_renew(void)
 
 static void renew(struct adsm_caller *caller, uint64_t thread)
 {
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
 		atomic_store(&caller->failed[i], thread << ERRNO_BITS);
+		/* all: a thread that had another entry may have calls that have not ended */
+		caller->lanes[i] = UINT8_MAX;
+	}
 	caller->newest_seq = 0;
 }
 

@@ -83,12 +83,14 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 				 adsm_error_string(error)) : 0;
 }
 
-/* Wait for this thread's calls, whose last one is @seq. In a single lane they end in order. */
+/* Wait for this thread's calls, whose last one is @seq. In a single lane they end in order. A thread that ends may sync
+ * in a late destructor, when its entry is gone: then the lanes are not known. */
 static int wait_for_all(struct adsm_home *home, uint64_t seq)
 {
-	const unsigned lanes = adsm_calls.caller->lanes[home->index];
+	const struct adsm_caller *own = adsm_calls.caller;
+	const bool in_order = own && !(own->lanes[home->index] & (own->lanes[home->index] - 1));
 
-	return lanes & (lanes - 1) ? adsm_wait_calls_to(home, seq) : adsm_wait_call(home, seq);
+	return in_order ? adsm_wait_call(home, seq) : adsm_wait_calls_to(home, seq);
 }
 
 static int fetch_error(const struct adsm_home *home, int error)
