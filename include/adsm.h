@@ -403,7 +403,8 @@ ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const ad
  *
  * Returns 0 or:
  *   -EINVAL   @module is invalid
- *   -EBUSY    a call of a kernel (adsmOnceCall()) waits for units that no other call will set
+ *   -EBUSY    a range of one of its variables (adsmModuleGlobal()) is held (adsmHold()); or a call of a kernel
+ *             (adsmOnceCall()) waits for units that no other call will set. The module stays loaded
  */
 ADSM_API int adsmModuleUnload(adsmModule *module);
 

@@ -188,7 +188,7 @@ int adsmModuleUnload(adsmModule *module)
 		return ADSM_TOLD(error);
 	error = adsm_dataflow_leave(module);
 	if (!error && adsm_module_is_live(module))
-		adsm_variables_free(module);
+		error = adsm_variables_free(module);
 	if (!error)
 		error = adsm_module_unload(module);
 	adsm_printed_show();

@@ -149,6 +149,9 @@ static void run(const struct cuda_case *c, adsmModule *module)
 
 			/* It is the module's. */
 			CHECK(adsmFree(variable) == -EINVAL && strstr(adsmLastError(), "adsmModuleUnload()"));
+			CHECK_OK(adsmHold(variable, 1, ADSM_ACCESS_IN));
+			CHECK(adsmModuleUnload(module) == -EBUSY && strstr(adsmLastError(), "adsmUnhold()"));
+			CHECK_OK(adsmUnhold(variable, 1));
 			make_texture(variable, arg->texture, buffers[n]);
 		} else if (arg->texture) {
 			make_texture(textures[n], arg->texture, buffers[n]);
@@ -206,5 +209,6 @@ int main(int argc, char **argv)
 		run_theme(argv[1], argv[2], argv + 3);
 	for (int i = 2; !strcmp(argv[1], "all") && i + 1 < argc; i += 2)
 		run_theme(argv[i], argv[i + 1], every);
+	CHECK_OK(adsmShutdown());
 	return 0;
 }

@@ -15,13 +15,41 @@
 #include "run/copy/copy.h"
 #include "run/wait/enter.h"
 
-static void free_all(void **addresses, size_t n)
+/* If one cannot be freed, it and those after it stay in the list, so that the caller can try again. */
+static int free_objects(void **addresses, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
 		if (addresses[i])
-			adsm_object_free(addresses[i], ADSM_MAKER_MODULE, true, NULL);
+			error = adsm_object_free(addresses[i], ADSM_MAKER_MODULE, true, NULL);
+		if (!error)
+			addresses[i] = NULL;
 	}
+	return error;
+}
+
+/* No other thread knows the objects, so all of them can be freed. */
+static void free_new(void **addresses, size_t n)
+{
+	free_objects(addresses, n);
 	free(addresses);
+}
+
+static int check_free(void *const *addresses, size_t n)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct adsm_sigset old;
+		struct adsm_object *object = addresses[i] ? adsm_object_enter(addresses[i], &old) : NULL;
+
+		if (!object)
+			continue;
+		error = adsm_object_check_free(object, addresses[i], ADSM_MAKER_MODULE);
+		adsm_home_unlock(object->home, &old);
+	}
+	return error;
 }
 
 static uint8_t digit(char c)
@@ -104,12 +132,12 @@ int adsm_variables_get(adsmModule *module, struct adsm_home *home, void *const *
 									     module->info->n_symbols);
 		if (error) {
 			if (addresses)
-				free_all(addresses, module->info->n_symbols);
+				free_new(addresses, module->info->n_symbols);
 			return error;
 		}
 		/* Another thread may have been faster. */
 		if (!atomic_compare_exchange_strong(place, &none, addresses)) {
-			free_all(addresses, module->info->n_symbols);
+			free_new(addresses, module->info->n_symbols);
 			addresses = none;
 		}
 	}
@@ -132,12 +160,25 @@ long adsm_variable_find(const struct adsm_module_info *info, const char *name, s
 	return -1;
 }
 
-void adsm_variables_free(adsmModule *module)
+int adsm_variables_free(adsmModule *module)
 {
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
-		void **addresses = atomic_exchange(&module->variables[i], NULL);
+	const size_t n = module->info->n_symbols;
+	int error = 0;
 
-		if (addresses)
-			free_all(addresses, module->info->n_symbols);
+	/* First all devices, so that an error changes nothing. */
+	for (int i = 0; i < ADSM_MAX_DEVICES && !error; i++) {
+		void *const *addresses = atomic_load(&module->variables[i]);
+
+		error = addresses ? check_free(addresses, n) : 0;
 	}
+	for (int i = 0; i < ADSM_MAX_DEVICES && !error; i++) {
+		void **addresses = atomic_load(&module->variables[i]);
+
+		error = addresses ? free_objects(addresses, n) : 0;
+		if (!error) {
+			atomic_store(&module->variables[i], NULL);
+			free(addresses);
+		}
+	}
+	return error;
 }

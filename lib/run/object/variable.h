@@ -11,5 +11,6 @@
 int adsm_variables_get(adsmModule *module, struct adsm_home *home, void *const **ret_addresses);
 /* The index of a variable with this name; -1: there is none. */
 long adsm_variable_find(const struct adsm_module_info *info, const char *name, size_t *ret_size);
-/* Free the objects, after the calls that use them. */
-void adsm_variables_free(adsmModule *module);
+/* Free the objects, after the calls that use them. If one is held, nothing has changed. After any other error the
+ * module still has those that were not freed. */
+int adsm_variables_free(adsmModule *module);
