@@ -503,8 +503,12 @@ bool adsm_cluster_all_here(void)
 {
 	const char *const machines = getenv("SLURM_STEP_NUM_NODES");
 
-	return are_same("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") ||
-		are_same("MPI_LOCALNRANKS", "PMI_SIZE") || (machines && !strcmp(machines, "1"));
+	/* In an allocation of Slurm, mpirun and mpiexec pass on the variables of a step that is not the job's: of the
+	 * program's own, or of the step that starts their daemon on each machine. */
+	if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("MPI_LOCALNRANKS"))
+		return are_same("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") ||
+			are_same("MPI_LOCALNRANKS", "PMI_SIZE");
+	return machines && !strcmp(machines, "1");
 }
 
 /* Find the launch command's servers on this machine; Open MPI 5 passes their addresses in the environment. */
