@@ -261,6 +261,7 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 	if (ret)
 		return ret;
 	for (int i = 0; i < max_starts; i++) {
+		*text = '\0';	/* the reason of the start before */
 		ret = start_once(device, program, memory_fd, shared_fd, text);
 		if (ret != -EEXIST)
 			break;
@@ -271,7 +272,8 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 		ret = -ENODEV;
 	}
 	if (ret && *text)
-		ret = adsm_fail(ret == -EEXIST ? -ENODEV : ret, "%s: %s", device->title, text);
+		ret = adsm_fail(ret == -EEXIST ? -ENODEV : ret, "%s: %s%s", device->title, text,
+				ret == -EEXIST ? "; set ADSM_ARENA" : "");
 	else if (ret == -EEXIST)
 		ret = adsm_fail(-ENODEV, "%s: %zu bytes at %p are already in use in the device process, at %d starts "
 				"in a row; set ADSM_ARENA", device->title, device->arena_size,

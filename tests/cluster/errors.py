@@ -146,7 +146,7 @@ refused("an old C library", f"node 1 of 2 ({here}) has an older C library", "2.1
 refused("node 0 elsewhere", f"node 0 was started on {here}, but it must run on the application's machine",
         TEST_NODE="boot:0")
 refused("nodes that are alone", "started 2 separate jobs of one node, not a job of 2 nodes", TEST_NODE="alone")
-refused("an address that is taken", f"node 1 of 2 ({here}): ", "are in use there", TEST_NODE="taken:1")
+refused("an address that is taken", f"node 1 of 2 ({here}): ", "are in use there; set ADSM_ARENA", TEST_NODE="taken:1")
 refused("nodes that do not come", "2 nodes have not started within 1 seconds after",
         TEST_NODE="late", ADSM_CLUSTER_TIMEOUT=1)
 refused("a token that is another's", "2 nodes have not started within 1 seconds after", TEST_NODE="token",

@@ -226,6 +226,8 @@ static void keep(const char *how)
 	CHECK(hello.op == ADSM_PROCESS_HELLO && hello.extra >= EXTRA && fds[0] >= 0 && fds[1] >= 0);
 	CHECK_OK(adsm_os_map(NULL, sizeof(*shared) + hello.extra, ADSM_PROCESS_KEPT, 0, ADSM_PROT_RW, &p));
 	shared = p;
+	if (!strcmp(how, "refuse-once") && shared->extra[0]++)
+		return;
 	if (!strncmp(how, "refuse", 6)) {
 		reply.error = how[6] ? -EEXIST : -ENODEV;
 		strcpy(reply.text, refuses[how[6] != '\0']);
@@ -283,6 +285,13 @@ static void test_version(const char *how, const char *says)
 	CHECK_EQ(adsm_process_open(describe_kept(how), &arena, &opened), -ENODEV);
 	CHECKF(strstr(adsm_last_error(), says) && strstr(adsm_last_error(), adsm_process_version), "%s",
 	       adsm_last_error());
+}
+
+/* The second start gives no reason, and that of the first one does not count. */
+static void test_second_start(void)
+{
+	CHECK_EQ(adsm_process_open(describe_kept("refuse-once"), &arena, &opened), -ENODEV);
+	CHECKF(!strstr(adsm_last_error(), "the door is shut"), "%s", adsm_last_error());
 }
 
 /* What the device is ends; the keeper has the time to say why. */
@@ -359,7 +368,8 @@ int main(int argc, char **argv)
 	test_version("another", " has version 0.0.9 (12345678), but the library has version ");
 	test_version("older", " did not answer, or its answer is not valid for the library's version, ");
 	test_refusal("refuse", "test device: it rains");
-	test_refusal("refuse-taken", "test device: the door is shut");
+	test_refusal("refuse-taken", "test device: the door is shut; set ADSM_ARENA");
+	test_second_start();
 	test_kept("say", "test device: node 0 is gone");
 	test_kept("crash", "test device: kernel '' crashed with SIGBUS at address 0x1000 on node 2 (there)");
 	return 0;

@@ -550,8 +550,8 @@ int main(int argc, char **argv)
 	adsm_comm_version(node.card.mpi, sizeof(node.card.mpi));
 	adsm_cluster_prepare(adsm_node_words.connect, node.card.mpi, adsm_cluster_all_here());
 	adsm_cluster_gate_start();
-	/* All nodes need the same address. If the range is used on any node, the library tries again with another
-	 * one. */
+	/* All nodes need the same address. If the range is used on any node, the library starts all nodes again: then
+	 * they have other layouts. */
 	if (adsm_os_reserve(adsm_node_words.base, adsm_node_words.size, &p))
 		set_error(-EEXIST, "the addresses from %#lx to %#lx are in use there");
 	adsm_comm_start(&argc, &argv, adsm_node_words.timeout_ns);
