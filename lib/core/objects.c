@@ -293,31 +293,51 @@ free_blocks:
 	return error;
 }
 
+static void count_transit(struct adsm_home *home, uint64_t change)
+{
+	struct adsm_sigset old;
+
+	adsm_home_lock(home, &old);
+	home->residents.in_transit += change;
+	adsm_home_notify(home);		/* a call may wait for the memory */
+	adsm_home_unlock(home, &old);
+}
+
+/* Make an object with a slot, but not live. */
+static int make(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		struct adsm_object **ret_object)
+{
+	int error;
+
+	adsm_mutex_lock(&mutex);
+	*ret_object = take_slot(home);
+	error = *ret_object ? create(*ret_object, size, options) :
+		adsm_fail(-ENOMEM, "no room for another object: out of memory, or there are %u objects already",
+			  MAX_OBJECTS);
+	if (!error)
+		n_alive++;
+	else if (*ret_object)
+		give_slot(*ret_object);
+	adsm_mutex_unlock(&mutex);
+	return error;
+}
+
 int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		       struct adsm_object **ret_object)
 {
+	const uint64_t span = adsm_whole_pages(size);
 	struct adsm_object *object;
 	struct adsm_sigset old;
 	int error;
 
 	if (size > adsm_arena.size)
 		return adsm_fail(-ENOMEM, "%zu bytes are more than the size of the arena (ADSM_ARENA)", size);
-	adsm_mutex_lock(&mutex);
-	object = take_slot(home);
-	if (!object) {
-		adsm_mutex_unlock(&mutex);
-		return adsm_fail(-ENOMEM, "no room for another object: out of memory, or there are %u objects already",
-				 MAX_OBJECTS);
-	}
-	error = create(object, size, options);
+	count_transit(home, span);
+	error = make(home, size, options, &object);
 	if (error) {
-		give_slot(object);
-		adsm_mutex_unlock(&mutex);
+		count_transit(home, -span);
 		return error;
 	}
-	n_alive++;
-	adsm_mutex_unlock(&mutex);
-
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
 	object->freeing = object->assigned = object->lent = object->moving = false;
@@ -340,6 +360,8 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	if (!object->memory)
 		adsm_residents_count(object, 1);
 	object->live = true;
+	home->residents.in_transit -= span;
+	adsm_home_notify(home);
 	adsm_unlock(&home->lock);
 	adsm_os_signals_restore(&old);
 	*ret_object = object;
@@ -349,9 +371,11 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free)
 {
 	struct adsm_home *home = object->home;
+	const uint64_t span = object->memory ? object->span : 0;
 	bool kept;
 
 	object->live = false;
+	home->residents.in_transit += span;
 	if (!object->memory)
 		adsm_residents_count(object, -1);
 	if (!object->device_only) {
@@ -373,5 +397,7 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 	give_slot(object);
 	n_alive--;
 	adsm_mutex_unlock(&mutex);
+	if (span)
+		count_transit(home, -span);
 	return kept;
 }

@@ -20,6 +20,7 @@ struct adsm_replica {
 	size_t size, span;
 	struct adsm_memory *memory;	/* NULL: it has none yet */
 	bool wanted;			/* a call that is about to begin uses it: it does not end */
+	bool placing;			/* a thread is taking its memory */
 	bool ending;			/* its memory is being freed */
 	/* The object's version, and its last unnamed call, when its bytes were copied. 0: no version. Only the thread
 	 * between adsm_moves_begin() and adsm_moves_end() changes them, without a lock. */

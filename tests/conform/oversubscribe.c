@@ -442,6 +442,47 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static atomic_int freer;
+static atomic_bool freed, called;
+
+static void *free_large(void *large)
+{
+	freer = gettid();
+	CHECK_OK(adsmFree(large));
+	freed = true;
+	while (!called)		/* asleep() needs the thread */
+		sched_yield();
+	return NULL;
+}
+
+/* A call needs the memory of an object that another thread frees, and that a kernel of another queue still uses. */
+static void take_from_freer(void)
+{
+	adsmQueue *queue = adsmQueueCreate();
+	unsigned *large[2];
+	pthread_t thread;
+
+	CHECK(queue);
+	for (size_t i = 0; i < 2; i++) {
+		large[i] = alloc(5 * size);
+		large[i][0] = 0;
+	}
+	CALL("increment", 1, adsmPtr(large[0]), adsmVal(1u));
+	CHECK_OK(adsmQueueSet(queue));
+	CALL("late_increment", 1, adsmVal(10 * SPIN), adsmPtr(large[0]), adsmVal(1u));
+	CHECK_OK(adsmQueueSet(NULL));
+	CHECK_OK(pthread_create(&thread, NULL, free_large, large[0]));
+	while (!freer || (!freed && !asleep(freer)))
+		sched_yield();
+	CALL("increment", 1, adsmPtr(large[1]), adsmVal(1u));
+	called = true;
+	CHECK_OK(pthread_join(thread, NULL));
+	SYNC();
+	CHECK_EQ(large[1][0], 1);
+	CHECK_OK(adsmFree(large[1]));
+	CHECK_OK(adsmQueueDestroy(queue));
+}
+
 static void threads(void)
 {
 	pthread_t all[THREADS];
@@ -455,6 +496,7 @@ static void threads(void)
 		CHECK_OK(pthread_join(all[t], NULL));
 	CHECK(stats().displaced);
 	free_all(0, N);
+	take_from_freer();
 }
 
 static atomic_bool ended;

@@ -156,18 +156,22 @@ static int get_memory(const struct making *making)
 
 	if (replica->memory)
 		return 0;
+	adsm_home_lock(making->to, &old);
+	replica->placing = true;
+	adsm_home_unlock(making->to, &old);
 	adsm_error_keep(&before);
 	do
 		error = device->backend->alloc(device, replica->span, replica->start, &memory);
 	while (error == -ENOMEM && adsm_objects_give_up_oldest(making->to));
 	if (!error || error == -ENOMEM)
 		adsm_error_back(&before);
-	if (error)
-		return error == -ENOMEM ? 1 : error;
 	adsm_home_lock(making->to, &old);
-	adsm_replica_set_memory(making->to, replica, memory);
+	replica->placing = false;
+	if (!error)
+		adsm_replica_set_memory(making->to, replica, memory);
+	adsm_home_notify(making->to);
 	adsm_home_unlock(making->to, &old);
-	return 0;
+	return error == -ENOMEM ? 1 : error;
 }
 
 /* ---- the home's side */

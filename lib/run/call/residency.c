@@ -64,10 +64,11 @@ static struct sizes measure(const struct adsm_bound *bound)
 	return sizes;
 }
 
-/* Can the object be displaced once no call uses it? Calls will end; inputs may take any time. */
+/* Can the object be displaced once no call uses it? Calls will end; inputs may take any time. Also while another thread
+ * frees it and waits for its calls: until then its memory is not free. */
 static bool may_leave_any_time(const struct adsm_object *object, const struct adsm_home *home)
 {
-	return adsm_object_is_at(object, home) && object->live && !object->freeing && object->memory &&
+	return adsm_object_is_at(object, home) && object->live && object->memory &&
 		!object->pinned && !object->inputs && adsm_object_can_be_displaced(object);
 }
 
@@ -99,10 +100,10 @@ static uint64_t kept_by_another(const struct adsm_bound *bound)
 static uint64_t in_transit(const struct adsm_home *home)
 {
 	const struct adsm_object *object;
-	uint64_t size = 0;
+	uint64_t size = home->residents.in_transit;
 
 	for (const struct adsm_replica *replica = home->replicas; replica; replica = replica->next)
-		size += replica->ending && replica->memory ? replica->span : 0;
+		size += replica->placing || (replica->ending && replica->memory) ? replica->span : 0;
 	for (uint32_t i = 0; (object = adsm_object_slot(i)); i++)
 		size += adsm_object_is_at(object, home) && object->live && object->placing ? object->span : 0;
 	return size;
