@@ -422,7 +422,7 @@ static void lost(void)
 	expect(b, 1, 1);
 }
 
-/* Two parts crash: the error text is of the part whose error is returned, the first one. */
+/* Two parts crash: the error text is of the one whose error is returned, the first one. Also that of adsmSync(). */
 static void crashed(void)
 {
 	adsmSplitRows rows;
@@ -434,6 +434,8 @@ static void crashed(void)
 	rows = (adsmSplitRows){ a, ROW };
 	CHECK(adsmCallSplit(kernel("crash"), blocks(512), lanes(), &split, adsmPtr(a)) < 0);
 	CHECK_SAYS("crash");
+	CHECK(!strstr(adsmLastError(), "device 1"));
+	adsmSync();
 	CHECK(!strstr(adsmLastError(), "device 1"));
 }
 

@@ -179,15 +179,20 @@ int adsm_sync_commands(struct adsm_home *home)
 
 int adsm_sync(const void *where)
 {
+	struct adsm_error_kept first;
 	int error = 0;
 
 	adsm_calls_renew();
 	adsm_because(ADSM_WHY_SYNC, where, "");
 	for (int i = 0; i < adsm_n_homes; i++) {
-		int failed = sync_home(&adsm_homes[i]);
-
-		if (!error)
-			error = failed;
+		if (!error) {
+			error = sync_home(&adsm_homes[i]);
+			continue;
+		}
+		/* The sentence belongs to the error that is returned. */
+		adsm_error_keep(&first);
+		sync_home(&adsm_homes[i]);
+		adsm_error_back(&first);
 	}
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return error;
