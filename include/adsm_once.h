@@ -305,7 +305,8 @@ ADSM_API int adsmOnceEmpty(adsmOnce *once, size_t unit);
  * @once: the write-once object.
  * @unit: 0 to @once->count - 1.
  *
- * Returns the address, as adsmOnceFresh() does, or NULL with the errors of adsmOnceWait().
+ * Returns the address, as adsmOnceFresh() does, or NULL with the errors of adsmOnceWait(), or with errno:
+ *   ENOTSUP   the unit is set, and a device is a cluster, where no unit is emptied
  */
 ADSM_API void *adsmOnceRoom(adsmOnce *once, size_t unit);
 

@@ -234,12 +234,25 @@ int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *wher
 	return get(object, unit, where, sleep_cancellable);
 }
 
+/* On a cluster units cannot be emptied. */
+static int check_empties(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++)
+		if (adsm_homes[i].device->caps.once_travels)
+			return adsm_fail(-ENOTSUP, "units of write-once objects cannot be emptied on a cluster, whose "
+					 "nodes have copies of them");
+	return 0;
+}
+
 int adsm_once_room(struct adsm_once_object *object, size_t unit, const void *where)
 {
 	int error = 0;
 
 	/* Another writer may set the unit before this one begins. */
 	while (!error && adsm_once_fresh(object->shared, unit)) {
+		error = check_empties();
+		if (error)
+			return error;
 		error = wait_for(object, unit | ADSM_ONCE_ROOM, where, sleep_cancellable);
 		if (error)
 			adsm_fail(error, "unit %zu of the write-once object at %p is set, and will not be emptied: %s",
@@ -269,10 +282,10 @@ int adsm_once_make_empty(struct adsm_once_object *object, size_t unit)
 	const size_t first = unit * object->handle.size / ADSM_PAGE_SIZE;
 	const size_t end = ((unit + 1) * object->handle.size - 1) / ADSM_PAGE_SIZE + 1;
 
-	for (int i = 0; i < adsm_n_homes; i++)
-		if (adsm_homes[i].device->caps.once_travels)
-			return adsm_fail(-ENOTSUP, "units of write-once objects cannot be emptied on a cluster, whose "
-					 "nodes have copies of them");
+	int error = check_empties();
+
+	if (error)
+		return error;
 	/* A thread that opens a page at the same time looks again after that, and closes it. */
 	atomic_store(&object->emptied, true);
 	if (adsm_once_empty(adsm_once_table, object->shared, (uintptr_t)object->handle.address, unit))

@@ -10,7 +10,7 @@
  * -EDEADLK with an error text.
  */
 int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where);
-/* Wait until the unit is not set, and begin to write it. As adsm_once_get(). */
+/* Wait until the unit is not set, and begin to write it. As adsm_once_get(); -ENOTSUP: it is set, on a cluster. */
 int adsm_once_room(struct adsm_once_object *object, size_t unit, const void *where);
 /* Make a set unit empty. -EINVAL: it is not set; -ENOTSUP: on a cluster; with an error text. */
 int adsm_once_make_empty(struct adsm_once_object *object, size_t unit);

@@ -122,7 +122,7 @@ ADSM_KERNEL(follow, ADSM_ONCE_IN(int, from), ADSM_VAL(int, other), ADSM_ONCE(int
 
 /*
  * @what: 0: set twice; 1: set without a fresh one; 2, 3, 4: get, write, set beyond the end; 5: write what is set;
- * 6: that, and set it.
+ * 6: that, and set it; 7, 8: block 0 empties a set unit, or waits for room in it.
  */
 ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, unit))
 {
@@ -151,6 +151,12 @@ ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, un
 		ADSM_BARRIER;
 		if (what == 6)
 			ADSM_SET(units, unit);
+	}
+	if (what >= 7 && !ADSM_BLOCK_X && *ADSM_GET(units, unit)) {
+		if (what == 7)
+			ADSM_EMPTY(units, unit);
+		else
+			(void)ADSM_ROOM(units, unit);
 	}
 }
 

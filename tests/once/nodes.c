@@ -111,6 +111,7 @@ static void run_pipeline(size_t n, const adsmOnceDistribution *where, bool befor
 	/* Other nodes have copies of the unit. */
 	CHECK_EQ(adsmOnceEmpty(p.sums, 0), -ENOTSUP);
 	CHECK(strstr(adsmLastError(), "cluster"));
+	CHECK(!adsmOnceRoom(p.sums, 0) && errno == ENOTSUP);
 	CHECK_OK(adsmOnceFree(p.input));
 	CHECK_OK(adsmOnceFree(p.local));
 	CHECK_OK(adsmOnceFree(p.sums));
@@ -346,23 +347,25 @@ static void restart(void)
 	begin();
 }
 
-/* The last: another node has set it, which the setting node does not know. */
+/* What 6: another node has set it, which the setting node does not know. With @all nodes node 0 has block 0. */
 static void misuses(void)
 {
-	static const struct { int what, unit; const char *words[2]; } cases[] = {
-		{ 0, 3, { "unit 3", "already set" } }, { 1, 2, { "unit 2", "ADSM_FRESH" } },
-		{ 3, 5, { "unit 5", "beyond the end" } }, { 6, 1, { "unit 1", "already set" } },
+	static const struct { int what, unit; bool all; const char *words[2]; } cases[] = {
+		{ 0, 3, false, { "unit 3", "already set" } }, { 1, 2, false, { "unit 2", "ADSM_FRESH" } },
+		{ 7, 1, false, { "empties a unit", "cluster" } }, { 8, 1, true, { "room in a unit", "cluster" } },
+		{ 3, 5, false, { "unit 5", "beyond the end" } }, { 6, 1, false, { "unit 1", "already set" } },
+		{ 7, 1, true, { "empties a unit", "cluster" } }, { 8, 1, false, { "room in a unit", "cluster" } },
 	};
 	char place[32];
 
-	snprintf(place, sizeof(place), "block 0 on node %u (", n_nodes - 1);
-	for (size_t i = test_full() ? 0 : sizeof(cases) / sizeof(cases[0]) - 2; i < sizeof(cases) / sizeof(cases[0]);
+	for (size_t i = test_full() ? 0 : sizeof(cases) / sizeof(cases[0]) - 4; i < sizeof(cases) / sizeof(cases[0]);
 	     i++) {
 		adsmOnce *once = make(4, 4);
 
+		snprintf(place, sizeof(place), "block 0 on node %u (", cases[i].all ? 0 : n_nodes - 1);
 		put(once, 1, 7);
-		CHECK_OK(adsmCall(kernel("misuse"), dim(1), dim(1), adsmPtr(once->address), adsmVal(cases[i].what),
-				  adsmVal(cases[i].unit)));
+		CHECK_OK(adsmCall(kernel("misuse"), dim(cases[i].all ? n_nodes : 1), dim(1), adsmPtr(once->address),
+				  adsmVal(cases[i].what), adsmVal(cases[i].unit)));
 		CHECK_EQ(adsmSync(), -ENODEV);
 		for (int w = 0; w < 2; w++)
 			CHECKF(strstr(adsmLastError(), cases[i].words[w]), "no '%s'", cases[i].words[w]);

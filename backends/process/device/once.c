@@ -215,8 +215,11 @@ static void *room(const struct adsm_kernel_once *kernel, uint64_t unit)
 	if (unit >= kernel->count)
 		refuse(kernel, unit, "writes a unit beyond the end");
 	/* Another writer may set the unit before this one begins. */
-	while (adsm_once_fresh(((struct once *)kernel)->shared, unit))
+	while (adsm_once_fresh(((struct once *)kernel)->shared, unit)) {
+		if (node.restore)
+			refuse(kernel, unit, "waits for room in a unit, which nothing on a cluster can empty");
 		await(kernel, unit | ADSM_ONCE_ROOM);
+	}
 	return (char *)kernel->data + unit * kernel->size;
 }
 
@@ -225,7 +228,8 @@ static void empty(const struct adsm_kernel_once *kernel, uint64_t unit)
 	leave_failed();
 	if (unit >= kernel->count)
 		refuse(kernel, unit, "empties a unit beyond the end");
-	if (node.hooks)
+	/* Other nodes may have copies of the unit. */
+	if (node.restore)
 		refuse(kernel, unit, "empties a unit, which kernels on a cluster cannot do");
 	if (adsm_once_empty(table, ((struct once *)kernel)->shared, (uintptr_t)kernel->data, unit))
 		refuse(kernel, unit, "empties a unit that is not set");
