@@ -120,6 +120,26 @@ ADSM_KERNEL(follow, ADSM_ONCE_IN(int, from), ADSM_VAL(int, other), ADSM_ONCE(int
 	ADSM_SET(to, unit);
 }
 
+/* All wait for a unit of @gate: block 0 for the second, the others for the first. Then block 0 waits for unit @lost,
+ * and the others for the unit that block 0 sets after that. */
+ADSM_KERNEL(give_up, ADSM_ONCE_IN(int, from), ADSM_VAL(int, lost), ADSM_ONCE_IN(int, gate), ADSM_ONCE(int, to))
+{
+	int value = *ADSM_GET(gate, !ADSM_BLOCK_X);
+	ADSM_SPACE_GLOBAL int *own;
+
+	if (ADSM_BLOCK_X)
+		value += *ADSM_GET(to, 0);
+	else
+		value += *ADSM_GET(from, lost);
+	own = ADSM_FRESH(to, ADSM_BLOCK_X);
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*own = value;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(to, ADSM_BLOCK_X);
+}
+
 /*
  * @what: 0: set twice; 1: set without a fresh one; 2, 3, 4: get, write, set beyond the end; 5: write what is set;
  * 6: that, and set it; 7, 8: block 0 empties a set unit, or waits for room in it.

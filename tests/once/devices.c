@@ -652,6 +652,50 @@ static void lost(void)
 	restart();
 }
 
+static void on_signal(int sig)
+{
+}
+
+/* A block gives up, because its input has failed. Another block waits for a unit that it was to set. A later call may
+ * set this unit, too, and so may a handler, for all that the library knows: the wait ends all the same. */
+static void given_up(void)
+{
+	const adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *trigger, *from, *gate, *to;
+
+	setenv("ADSM_CPU_THREADS", "2", 1);
+	restart();
+	trigger = make(1, 4);
+	from = make(1, 4);
+	gate = make(2, 4);
+	to = make(2, 4);
+	signal(SIGUSR1, on_signal);
+	on(0);
+	CHECK_OK(adsmCall(kernel("crash_after"), one, one, adsmPtr(trigger->address), adsmVal(0),
+			  adsmPtr(from->address)));
+	put(trigger, 0, 0);
+	CHECK_EQ(adsmSync(), -ENODEV);
+	CHECK(!adsmOnceGet(from, 0) && errno == ENODEV);
+	on(1);
+	CHECK_OK(adsmCall(kernel("give_up"), adsmDim3(2, 1, 1), one, adsmPtr(from->address), adsmVal(0),
+			  adsmPtr(gate->address), adsmPtr(to->address)));
+	until_waiting(2, NULL);
+	put(gate, 1, 0);
+	CHECK(!adsmOnceGet(to, 0) && errno == ENODEV);
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(gate->address), adsmVal(0), adsmPtr(to->address),
+			  adsmVal(0)));
+	put(gate, 0, 4);
+	CHECK_EQ(adsmSync(), -ENODEV);
+	CHECK_EQ(get(to, 0), 5);
+	signal(SIGUSR1, SIG_DFL);
+	CHECK_OK(adsmOnceFree(trigger));
+	CHECK_OK(adsmOnceFree(from));
+	CHECK_OK(adsmOnceFree(gate));
+	CHECK_OK(adsmOnceFree(to));
+	unsetenv("ADSM_CPU_THREADS");
+	restart();
+}
+
 /* ---- units that no thread is left to set */
 
 static void *expect_deadlock(void *arg)
@@ -812,7 +856,7 @@ int main(int argc, char **argv)
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
 		{ "arguments", arguments }, { "objects", objects }, { "blocked", blocked },
 		{ "given_late", given_late }, { "full", full }, { "idle", idle }, { "misuses", misuses },
-		{ "lost", lost }, { "deadlock", deadlock }, { "crowd", crowd },
+		{ "lost", lost }, { "given_up", given_up }, { "deadlock", deadlock }, { "crowd", crowd },
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);

@@ -305,6 +305,8 @@ static void check_remotes(struct adsm_once_table *table)
 		struct remote_wait remote = units.remotes[i];
 		int error = adsm_once_wait_once(&remote.wait, no_sleep);
 
+		/* If a launch has failed on one node, its waits end on all nodes. */
+		error = error == -EAGAIN && units.error ? units.error : error;
 		if (error == -EAGAIN)
 			continue;
 		adsm_once_wait_end(&remote.wait);
@@ -535,8 +537,11 @@ void adsm_units_part_ended(void)
 	const int error = launch ? adsm_pool_result() : 0;
 
 	units.launch = NULL;
-	if (error && !adsm_comm.rank)
+	if (error && !adsm_comm.rank) {
 		note_failure(error, adsm_pool_failure(), strlen(adsm_pool_failure()));
+		if (units.n_remotes)
+			check_remotes(adsm_device_once_table());
+	}
 	/* Report all units that were set, and that no thread runs blocks any more. */
 	if (adsm_comm.rank)
 		report_events();

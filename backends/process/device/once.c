@@ -69,10 +69,17 @@ _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit,
 	_exit(1);
 }
 
-/* Check the task after the waiter was counted: a task that fails later changes the word. */
-static int sleep_in_task(_Atomic uint32_t *word, uint32_t value, bool far)
+/* Has the launch of this thread failed? Units that its other blocks were to set will not be set. Their object does not
+ * always say so: a later call that may set its units clears its error. */
+static bool has_failed(void)
 {
-	return atomic_load(&adsm_task.failed) ? 0 : adsm_once_sleep(word, value, far);
+	return is_worker() ? atomic_load(&adsm_task.failed) : adsm_pool_error() != 0;
+}
+
+/* Check the launch after the waiter was counted: a launch that fails later changes the word. */
+static int sleep_in_launch(_Atomic uint32_t *word, uint32_t value, bool far)
+{
+	return has_failed() ? 0 : adsm_once_sleep(word, value, far);
 }
 
 static void wake_workers(void)
@@ -87,13 +94,13 @@ static void leave_failed(void)
 		adsm_task_leave(adsm_task_threads[adsm_pool_block.number]);
 }
 
+/* Returns -EAGAIN if the launch has failed. */
 static int wait_for(struct once *once, uint64_t unit)
 {
 	struct adsm_once_note note = {
 		.address = (uintptr_t)once->kernel.data, .unit = unit, .where = adsm_pool_block.number,
 		.device = device, .thread = adsm_os_thread_id(), .node = (uint64_t)node.number,
 	};
-	const bool worker = is_worker();
 	struct adsm_once_wait wait;
 	int ret;
 
@@ -102,8 +109,8 @@ static int wait_for(struct once *once, uint64_t unit)
 	if (node.hooks)
 		node.hooks->waits();
 	do
-		ret = adsm_once_wait_once(&wait, worker ? sleep_in_task : adsm_once_sleep);
-	while (ret == -EAGAIN && !(worker && atomic_load(&adsm_task.failed)));
+		ret = adsm_once_wait_once(&wait, sleep_in_launch);
+	while (ret == -EAGAIN && !has_failed());
 	adsm_once_wait_end(&wait);
 	return ret;
 }
@@ -119,7 +126,8 @@ void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 		if (node.hooks)
 			node.hooks->failed(sets, error);
 	}
-	if (launch->sets)
+	/* Other blocks of the launch wait, perhaps for units that it does not set. */
+	if (launch->waits)
 		adsm_once_wake_all(table);
 }
 
@@ -157,8 +165,10 @@ _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit
 		    aim(unit), (unsigned long)(unit & ~ADSM_ONCE_ROOM), once->data,
 		    unit & ADSM_ONCE_ROOM ? "emptied" : "set", error == -EDEADLK ?
 		    "all threads that could do that wait, too" : "a call that sets units of the object has failed");
-	adsm_device_once_failed(launch, error);
-	adsm_pool_leave(error, text);
+	/* In this order: blocks that are woken see the launch's error. */
+	if (adsm_pool_fail(error, text))
+		adsm_device_once_failed(launch, error);
+	adsm_pool_leave();
 }
 
 /* @unit: as in a note. */

@@ -42,5 +42,5 @@ int adsm_device_once_number(void);
 /* For a device with several processes: a launch begins, and no other one runs. Maps the objects that were requested,
  * and clears the errors of earlier calls. */
 int adsm_device_once_settle(void);
-/* A launch has ended with an error: wake the threads that wait for units that it was to set; they get the error. */
+/* A launch has failed: wake the threads that wait for units that it was to set, which get the error, and its own. */
 void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error);

@@ -32,7 +32,7 @@ static struct work {
 	_Alignas(64) _Atomic uint64_t next;	/* the first block that no thread has taken */
 	_Alignas(64) _Atomic uint32_t open;	/* number of the launch; 0: no launch to join */
 	_Atomic uint32_t n_in_launch;	/* futex: number of threads of the pool in the launch */
-	_Atomic int error;		/* the error of adsm_pool_leave() */
+	_Atomic int error;		/* the error of adsm_pool_fail() */
 	char failure[ADSM_PROCESS_TEXT];
 } works[ADSM_PROCESS_LANES];
 
@@ -47,13 +47,24 @@ const char *adsm_pool_failure(void)
 	return (my_work ? my_work : works)->failure;
 }
 
-void adsm_pool_leave(int error, const char *text)
+bool adsm_pool_fail(int error, const char *text)
 {
 	int none = 0;
 
-	if (atomic_compare_exchange_strong(&my_work->error, &none, error))
-		strcpy(my_work->failure, text);
+	if (!atomic_compare_exchange_strong(&my_work->error, &none, error))
+		return false;
+	strcpy(my_work->failure, text);
 	atomic_store(&my_work->next, my_work->end);
+	return true;
+}
+
+int adsm_pool_error(void)
+{
+	return atomic_load(&my_work->error);
+}
+
+void adsm_pool_leave(void)
+{
 	longjmp(adsm_pool_block.leave, 1);
 }
 

@@ -76,13 +76,17 @@ static inline uint32_t adsm_pool_crew(uint64_t n_blocks, unsigned n_threads)
 /* The next launch will be one of blocks that may wait: count its threads from now on. Beginning the launch does the
  * same. */
 void adsm_pool_expect(uint64_t n_blocks);
-/* Leave the calling thread's block, which cannot continue. The launch ends with this error, and no further block
- * begins. */
-_Noreturn void adsm_pool_leave(int error, const char *text);
-/* Run a launch, and return when it has ended: 0, or the error of adsm_pool_leave(), or -ENOMEM. One launch at a
+/* For threads that run blocks which may wait. The launch of the calling thread ends with this error, and no further
+ * block begins. Returns false if the launch has failed before: the first error and its text are kept. */
+bool adsm_pool_fail(int error, const char *text);
+/* That error of the launch; 0: there is none. */
+int adsm_pool_error(void);
+/* Leave the calling thread's block, which cannot continue. The launch has failed. */
+_Noreturn void adsm_pool_leave(void);
+/* Run a launch, and return when it has ended: 0, or the error of adsm_pool_fail(), or -ENOMEM. One launch at a
  * time in each lane. */
 int adsm_pool_run(const struct adsm_pool_launch *launch);
-/* The text of the last adsm_pool_leave() in the lane where the calling thread has run a launch; else in lane 0. */
+/* The text of the last adsm_pool_fail() in the lane where the calling thread has run a launch; else in lane 0. */
 const char *adsm_pool_failure(void);
 /*
  * The same for a caller that does other work meanwhile: another thread runs the launch with the pool. Returns 0 or a
