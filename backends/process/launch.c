@@ -2,6 +2,7 @@
 /* launch.c - launches, through a queue in the memory that both processes map, and the events of all queues. */
 #include "launch.h"
 
+#include "adsm.h"
 #include "base/log.h"
 #include "module.h"
 
@@ -180,6 +181,17 @@ static int check_launch(const struct adsm_launch *launch)
 	return 0;
 }
 
+/* The write-once objects that the launch may set: the call may say of an object that its units are only read. */
+static uint32_t sets_of(const struct adsm_launch *launch)
+{
+	uint32_t sets = 0;
+
+	for (size_t i = 0; i < launch->n_args; i++)
+		if (launch->args[i].once && launch->args[i].access != ADSM_ACCESS_IN)
+			sets |= UINT32_C(1) << i;
+	return sets;
+}
+
 /* Describe the launch, except for the arguments' bytes. */
 static void describe_launch(struct adsm_process_slot *slot, const struct adsm_process_entry *entry,
 			    const struct adsm_launch *launch)
@@ -187,6 +199,7 @@ static void describe_launch(struct adsm_process_slot *slot, const struct adsm_pr
 	memcpy(slot->name, entry->name, sizeof(slot->name));
 	slot->kernel = entry->index;
 	slot->n_args = (uint32_t)launch->n_args;
+	slot->sets = sets_of(launch);
 	memcpy(slot->grid, launch->grid, sizeof(slot->grid));
 	memcpy(slot->block, launch->block, sizeof(slot->block));
 	slot->first_block = launch->first_block;

@@ -133,6 +133,7 @@ struct adsm_process_slot {			/* a launch */
 	_Atomic uint64_t lane_seq;	/* its number in the queue of the lane */
 	char name[ADSM_PROCESS_NAME];
 	uint32_t kernel, n_args;
+	uint32_t sets;			/* a bit for each argument: a write-once object whose units it may set */
 	uint32_t grid[3], block[3];
 	uint64_t first_block, n_blocks;
 	uint64_t start_ns, end_ns;	/* the device writes these, counts, status and task */

@@ -437,23 +437,18 @@ bool adsm_module_services(const void *image, size_t size, const char *kernel)
 	return services;
 }
 
-uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets)
+uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel)
 {
 	struct adsm_module_info *info;
 	uint32_t onces = 0;
 
-	*ret_sets = 0;
 	if (adsm_module_info_create(image, size, &info))
 		return 0;
 	for (size_t i = 0; i < info->n_kernels; i++)
 		/* Only kernels in the dialect have such parameters, and not more of them than there are bits. */
 		for (uint32_t p = 0; p < info->kernels[i].n_params && p < ADSM_KERNEL_PARAMS_MAX &&
-		     !strcmp(info->kernels[i].name, kernel); p++) {
-			const struct adsm_param *param = &info->kernels[i].params[p];
-
-			onces |= (uint32_t)(param->kind == ADSM_ARG_ONCE) << p;
-			*ret_sets |= (uint32_t)(param->kind == ADSM_ARG_ONCE && param->access != ADSM_ACCESS_IN) << p;
-		}
+		     !strcmp(info->kernels[i].name, kernel); p++)
+			onces |= (uint32_t)(info->kernels[i].params[p].kind == ADSM_ARG_ONCE) << p;
 	adsm_module_info_destroy(info);
 	return onces;
 }

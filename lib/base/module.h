@@ -70,9 +70,8 @@ bool adsm_module_variables(const void *image, size_t size, char *ret_names, size
 /* May a kernel of a module call services? NULL: any of them. */
 bool adsm_module_services(const void *image, size_t size, const char *kernel);
 
-/* The parameters of a kernel that are write-once objects, as bits; 0: none is known. @ret_sets: those whose units the
- * kernel may set. */
-uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets);
+/* The parameters of a kernel that are write-once objects, as bits; 0: none is known. */
+uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel);
 
 /* Is this assembly text for CUDA devices? Its first directive is .version. */
 bool adsm_module_is_ptx(const void *image, size_t size);

@@ -122,7 +122,7 @@ ADSM_KERNEL(follow, ADSM_ONCE_IN(int, from), ADSM_VAL(int, other), ADSM_ONCE(int
 
 /* All wait for a unit of @gate: block 0 for the second, the others for the first. Then block 0 waits for unit @lost,
  * and the others for the unit that block 0 sets after that. */
-ADSM_KERNEL(give_up, ADSM_ONCE_IN(int, from), ADSM_VAL(int, lost), ADSM_ONCE_IN(int, gate), ADSM_ONCE(int, to))
+ADSM_KERNEL(give_up, ADSM_ONCE_IN(int, from), ADSM_VAL(int, lost), ADSM_ONCE(int, gate), ADSM_ONCE(int, to))
 {
 	int value = *ADSM_GET(gate, !ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *own;

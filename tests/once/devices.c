@@ -662,13 +662,16 @@ static void given_up(void)
 {
 	const adsmDim one = adsmDim3(1, 1, 1);
 	adsmOnce *trigger, *from, *gate, *to;
+	struct test_unit work;
+	pthread_t thread;
 
 	setenv("ADSM_CPU_THREADS", "2", 1);
 	restart();
 	trigger = make(1, 4);
 	from = make(1, 4);
-	gate = make(2, 4);
+	gate = make(3, 4);
 	to = make(2, 4);
+	work = (struct test_unit){ gate, 2 };
 	signal(SIGUSR1, on_signal);
 	on(0);
 	CHECK_OK(adsmCall(kernel("crash_after"), one, one, adsmPtr(trigger->address), adsmVal(0),
@@ -678,7 +681,7 @@ static void given_up(void)
 	CHECK(!adsmOnceGet(from, 0) && errno == ENODEV);
 	on(1);
 	CHECK_OK(adsmCall(kernel("give_up"), adsmDim3(2, 1, 1), one, adsmPtr(from->address), adsmVal(0),
-			  adsmPtr(gate->address), adsmPtr(to->address)));
+			  adsmIn(gate->address), adsmPtr(to->address)));
 	until_waiting(2, NULL);
 	put(gate, 1, 0);
 	CHECK(!adsmOnceGet(to, 0) && errno == ENODEV);
@@ -687,6 +690,11 @@ static void given_up(void)
 	put(gate, 0, 4);
 	CHECK_EQ(adsmSync(), -ENODEV);
 	CHECK_EQ(get(to, 0), 5);
+	/* The call has said that it only reads this object. */
+	thread = start(await_unit, &work);
+	until_waiting(1, NULL);
+	put(gate, 2, 6);
+	CHECK_EQ((uintptr_t)end(thread), 6);
 	signal(SIGUSR1, SIG_DFL);
 	CHECK_OK(adsmOnceFree(trigger));
 	CHECK_OK(adsmOnceFree(from));

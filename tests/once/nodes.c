@@ -297,17 +297,26 @@ static void on_signal(int sig)
 {
 }
 
+static void *await_unit(void *arg)
+{
+	struct test_unit *work = arg;
+
+	return (void *)(uintptr_t)get(work->once, work->first);
+}
+
 /* A block of node 0 waits for unit 2, which has failed, and gives up. Blocks of all nodes wait for a unit that it was
  * to set. A later call may set this unit, too, and so may a handler: their waits end all the same. */
 static void give_up(adsmOnce *units)
 {
 	const size_t n = 2 * n_nodes;
-	adsmOnce *gate = make(2, 4), *to = make(n, 4);
+	adsmOnce *gate = make(3, 4), *to = make(n, 4);
+	struct test_unit work = { gate, 2 };
 	void (*was)(int) = signal(SIGUSR1, on_signal);
 	adsmOnceWaiter waiters[16];
+	pthread_t thread;
 
 	CHECK_OK(adsmCall(kernel("give_up"), dim(n), dim(1), adsmPtr(units->address), adsmVal(2),
-			  adsmPtr(gate->address), adsmPtr(to->address)));
+			  adsmIn(gate->address), adsmPtr(to->address)));
 	until_all_wait(waiters, 16);
 	put(gate, 1, 0);
 	CHECK(!adsmOnceGet(to, 0) && errno == EDEADLK);
@@ -316,6 +325,11 @@ static void give_up(adsmOnce *units)
 	put(gate, 0, 4);
 	CHECK_EQ(adsmSync(), -EDEADLK);
 	CHECK_EQ(get(to, 0), 5);
+	/* The call has said that it only reads this object. */
+	thread = start(await_unit, &work);
+	until_waiting(1, NULL);
+	put(gate, 2, 6);
+	CHECK_EQ((uintptr_t)end(thread), 6);
 	signal(SIGUSR1, was);
 	CHECK_OK(adsmOnceFree(gate));
 	CHECK_OK(adsmOnceFree(to));

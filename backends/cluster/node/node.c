@@ -66,6 +66,7 @@ static void begin_part(const struct adsm_node_work *work)
 
 	slot->kernel = launch->kernel;
 	slot->n_args = launch->n_args;
+	slot->sets = launch->sets;
 	memcpy(slot->grid, launch->grid, sizeof(slot->grid));
 	memcpy(slot->block, launch->block, sizeof(slot->block));
 	slot->first_block = work->first;
@@ -295,8 +296,9 @@ static void run_launch(uint64_t done)
 	const uint64_t i = done % ADSM_PROCESS_SLOTS;
 	struct adsm_process_slot *slot = &node.shared->slots[i];
 	struct adsm_node_work work = {
-		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
-			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes,
+		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .sets = slot->sets,
+			    .first_block = slot->first_block, .n_blocks = slot->n_blocks,
+			    .arg_bytes = slot->arg_bytes,
 			    /*
 			     * Atomics of two nodes on one word would not be added up: node 0 runs such kernels alone.
 			     * It alone has the application's memory for commands, too.

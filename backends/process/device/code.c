@@ -23,7 +23,7 @@ struct kernel {
 	uint32_t module;
 	char name[ADSM_PROCESS_NAME];
 	atomic_bool task, atomics, services;
-	_Atomic uint32_t onces, sets;	/* a bit for each parameter: is a write-once object; its units may be set */
+	_Atomic uint32_t onces;		/* a bit for each parameter that is a write-once object */
 	_Atomic uint64_t block_ns;	/* how long a block took in the last launch */
 };
 
@@ -135,18 +135,16 @@ bool adsm_code_is_loaded(void)
 static void read_module(int fd, const char *name, struct kernel *kernel)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
-	uint32_t sets = 0;
 	void *image;
 
 	kernel->atomics = true;
 	kernel->services = false;
-	kernel->onces = kernel->sets = 0;
+	kernel->onces = 0;
 	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
 		return;
 	kernel->atomics = adsm_module_atomics(image, (size_t)size, name);
 	kernel->services = adsm_module_services(image, (size_t)size, name);
-	kernel->onces = adsm_module_onces(image, (size_t)size, name, &sets);
-	kernel->sets = sets;
+	kernel->onces = adsm_module_onces(image, (size_t)size, name);
 	adsm_os_unmap(image, (size_t)size);
 }
 
@@ -224,7 +222,7 @@ void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area,
 	ret_launch->step = (adsm_kernel_step *)(uintptr_t)kernels[slot->kernel].step;
 	ret_launch->name = kernels[slot->kernel].name;
 	ret_launch->waits = onces != 0;
-	ret_launch->sets = kernels[slot->kernel].sets;
+	ret_launch->sets = slot->sets & onces;
 	ret_launch->ops = NULL;
 	ret_launch->task_ops = NULL;
 	ret_launch->block_ns = &kernels[slot->kernel].block_ns;

@@ -35,7 +35,7 @@ struct adsm_pool_launch {
 	adsm_kernel_step *step;		/* not NULL: blocks may wait for each other, and can be left */
 	const char *name;		/* the kernel's name, ADSM_PROCESS_NAME bytes */
 	struct adsm_task_record *record;	/* of a task; NULL: nothing is recorded */
-	/* A bit for each argument that is a write-once object which the kernel may set. */
+	/* A bit for each argument that is a write-once object which the launch may set. */
 	uint32_t sets;
 	bool waits;			/* blocks may wait for units that earlier blocks set: they begin in order */
 	const struct adsm_pool_ops *ops;	/* NULL: the kernel is called directly */

@@ -20,6 +20,7 @@ struct adsm_node_options {
 /* A launch, as all nodes know it. */
 struct adsm_node_launch {
 	uint32_t kernel, n_args;
+	uint32_t sets;			/* as in struct adsm_process_slot */
 	uint32_t grid[3], block[3];
 	uint64_t first_block, n_blocks;
 	uint32_t alone;			/* only node 0 runs it */
