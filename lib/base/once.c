@@ -121,9 +121,11 @@ static _Thread_local struct {
 /* A thread that needs this processor to set the unit cannot do so while this thread spins. */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit)
 {
-	for (int i = 0; i < SPINS && !mine.alone; i++) {
+	for (int i = 0; i < SPINS; i++) {
 		if (adsm_once_is_over(shared, unit))
 			return true;
+		if (mine.alone)
+			return false;
 #if defined(__x86_64__)
 		__builtin_ia32_pause();
 #elif defined(__aarch64__)

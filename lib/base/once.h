@@ -117,8 +117,8 @@ struct adsm_once_wait {
 	uint32_t number;		/* the slot's */
 };
 
-/* Spin for a moment, unless that was useless in this thread's last wait. Returns whether the wait is over. @unit: of
- * its note. */
+/* Look once, then spin for a moment, unless that was useless in this thread's last wait. Returns whether the wait is
+ * over. @unit: of its note. */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit);
 /* Begin a wait: take a slot and show it. adsm_once_wait_end() ends the wait. Sets note->since_ns. */
 void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - what write-once objects take: the files that are mapped for them, and where units lie in these. */
+/* memory.c - what write-once objects take: the files that are mapped for them, where units lie in these, and waits. */
 #include "once.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MAX_FILES 64
 
@@ -159,10 +161,46 @@ static void mappings(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
+static void *set_when_awaited(void *once)
+{
+	until_waiting(1, NULL);
+	put(once, 0, 1);
+	return NULL;
+}
+
+/* Units that are set are no waits, also for a thread that does not spin, because its last wait was ended by a thread on
+ * the same processor. */
+static void alone(void)
+{
+	enum { UNITS = 100 };
+	adsmOnce *once = make(UNITS, 4);
+	const int fd = open("/dev/null", O_WRONLY);
+	adsmStats before, after;
+	cpu_set_t all, one;
+	pthread_t thread;
+
+	CHECK(fd >= 0 && !sched_getaffinity(0, sizeof(all), &all));
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	CHECK(!sched_setaffinity(0, sizeof(one), &one));
+	for (size_t i = 1; i < UNITS; i++)
+		put(once, i, 1);
+	CHECK_OK(adsmStatsGet(&before, sizeof(before)));
+	thread = start(set_when_awaited, once);
+	CHECK_EQ(get(once, 0), 1);
+	end(thread);
+	CHECK_EQ(write(fd, once->address, UNITS * 4), UNITS * 4);
+	CHECK_OK(adsmStatsGet(&after, sizeof(after)));
+	CHECK_EQ(after.once_waits - before.once_waits, 1);
+	CHECK(!sched_setaffinity(0, sizeof(all), &all));
+	close(fd);
+	CHECK_OK(adsmOnceFree(once));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-		{ "vectors", vectors }, { "sleepers", sleepers }, { "mappings", mappings },
+		{ "vectors", vectors }, { "sleepers", sleepers }, { "mappings", mappings }, { "alone", alone },
 	};
 
 	return test_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
