@@ -47,11 +47,6 @@ void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size)
 	set_bits(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, true);
 }
 
-void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size)
-{
-	set_bits(live->begins, offset / ADSM_PAGE_SIZE + 1, size / ADSM_PAGE_SIZE - 1, false);
-}
-
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size)
 {
 	struct adsm_live_shared *shared = live->shared;

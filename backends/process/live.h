@@ -37,8 +37,6 @@ void adsm_live_start(struct adsm_live *live, void *shared, size_t size);
  * exclude each other. */
 void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size);
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size);
-/* Ranges that were added one by one are one object. */
-void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size);
 
 /* For the device. [signal] */
 bool adsm_live_has(const struct adsm_live *live, uint64_t offset);

@@ -41,26 +41,14 @@ static void once_memory_free(struct adsm_device *device, size_t size)
 	adsm_process_give(&((struct adsm_process_device *)device)->shared->room, size);
 }
 
-static void forget(struct adsm_process_device *device, uint64_t address, size_t size)
-{
-	adsm_mutex_lock(&device->live_lock);
-	adsm_live_remove(&device->live, address - device->arena_base, size);
-	adsm_mutex_unlock(&device->live_lock);
-}
-
 static int once_map(struct adsm_device *base, uint64_t address, size_t size, int fd, size_t offset)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	struct adsm_process_request request = { .op = ADSM_PROCESS_ONCE_MAP, .base = address, .size = size,
 						.extra = offset };
 	struct adsm_process_reply reply;
-	int ret;
 
-	adsm_live_add(&device->live, address - device->arena_base, size);
-	ret = adsm_process_ask(device, &request, &fd, 1, &reply);
-	if (ret)
-		forget(device, address, size);
-	return ret;
+	return adsm_process_ask(device, &request, &fd, 1, &reply);
 }
 
 static int once_add(struct adsm_device *base, const struct adsm_once_map *map)
@@ -70,7 +58,8 @@ static int once_add(struct adsm_device *base, const struct adsm_once_map *map)
 						.extra = map->flags_size, .unit = map->unit, .count = map->count };
 	struct adsm_process_reply reply;
 
-	adsm_live_join(&device->live, map->address - device->arena_base, map->size);
+	/* As a whole, before its parts are mapped: messages about accesses name the object. */
+	adsm_live_add(&device->live, map->address - device->arena_base, map->size);
 	return adsm_process_ask(device, &request, &map->flags_fd, 1, &reply);
 }
 
@@ -83,7 +72,9 @@ static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
 	/* A lost device has nothing mapped any more. */
 	if (!atomic_load(&device->lost))
 		adsm_process_ask(device, &request, NULL, 0, &reply);
-	forget(device, address, size);
+	adsm_mutex_lock(&device->live_lock);
+	adsm_live_remove(&device->live, address - device->arena_base, size);
+	adsm_mutex_unlock(&device->live_lock);
 }
 
 static bool once_has_thread(struct adsm_device *device, int thread)

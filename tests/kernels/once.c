@@ -142,7 +142,7 @@ ADSM_KERNEL(give_up, ADSM_ONCE_IN(int, from), ADSM_VAL(int, lost), ADSM_ONCE(int
 
 /*
  * @what: 0: set twice; 1: set without a fresh one; 2, 3, 4: get, write, set beyond the end; 5: write what is set;
- * 6: that, and set it; 7, 8: block 0 empties a set unit, or waits for room in it.
+ * 6: that, and set it; 7, 8: block 0 empties a set unit, or waits for room in it; 9: write 64 bytes behind a page.
  */
 ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, unit))
 {
@@ -172,7 +172,15 @@ ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, un
 		if (what == 6)
 			ADSM_SET(units, unit);
 	}
-	if (what >= 7 && !ADSM_BLOCK_X && *ADSM_GET(units, unit)) {
+	if (what == 9) {
+		ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(units, unit);
+
+		ADSM_THREADS {
+			if (!ADSM_THREAD)
+				own[(4096 + 64) / 4] = 1;
+		}
+	}
+	if ((what == 7 || what == 8) && !ADSM_BLOCK_X && *ADSM_GET(units, unit)) {
 		if (what == 7)
 			ADSM_EMPTY(units, unit);
 		else

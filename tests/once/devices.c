@@ -534,6 +534,25 @@ static void misuses(void)
 	}
 }
 
+/* An object in several places is one object for messages, too. */
+static void behind(void)
+{
+	const adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnceDistribution striped = adsmOnceStriped(1);
+	adsmOnce *once = adsmOnceAlloc(4, PAGE, &striped);
+	char words[96];
+
+	CHECK(once);
+	snprintf(words, sizeof(words), "64 bytes behind the end of the %zu bytes of an object at %p", 4 * PAGE,
+		 once->address);
+	on(0);
+	CHECK_OK(adsmCall(kernel("misuse"), one, one, adsmPtr(once->address), adsmVal(9), adsmVal(3)));
+	CHECK_EQ(adsmSync(), -ENODEV);
+	CHECKF(strstr(adsmLastError(), words), "no '%s'", words);
+	CHECK_OK(adsmOnceFree(once));
+	restart();
+}
+
 /* The number of a thread of this process with that name; 0: there is none. */
 static int find_thread(const char *name)
 {
@@ -864,7 +883,8 @@ int main(int argc, char **argv)
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
 		{ "arguments", arguments }, { "objects", objects }, { "blocked", blocked },
 		{ "given_late", given_late }, { "full", full }, { "idle", idle }, { "misuses", misuses },
-		{ "lost", lost }, { "given_up", given_up }, { "deadlock", deadlock }, { "crowd", crowd },
+		{ "behind", behind }, { "lost", lost }, { "given_up", given_up }, { "deadlock", deadlock },
+		{ "crowd", crowd },
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);

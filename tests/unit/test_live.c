@@ -119,16 +119,7 @@ int main(void)
 		} else {
 			while (end < N && end - page < most && !owner[end])
 				end++;
-			/* Some objects are in pieces. */
-			while (round % 3 == 0 && end - first > 1 && rand() % 4) {
-				const uint64_t n = 1 + (uint64_t)rand() % (end - first - 1);
-
-				adsm_live_add(&live, first * PAGE, n * PAGE);
-				first += n;
-			}
 			adsm_live_add(&live, first * PAGE, (end - first) * PAGE);
-			adsm_live_join(&live, page * PAGE, (end - page) * PAGE);
-			first = page;
 			last++;
 		}
 		for (uint64_t i = first; i < end; i++)
