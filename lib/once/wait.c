@@ -59,7 +59,7 @@ static bool exchange(struct entry *entry, uintptr_t from, uintptr_t to)
 	return __atomic_compare_exchange_n(&entry->at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* End a wait whose function was left. */
+/* End a wait whose function was left. In the child of a fork the table is not mapped, and waits are the parent's. */
 static void end_entry(struct entry *entry, const struct entry *copy)
 {
 	const struct adsm_once_wait left = {
@@ -67,7 +67,7 @@ static void end_entry(struct entry *entry, const struct entry *copy)
 		.since_ns = adsm_os_now_ns(),
 	};
 
-	if (exchange(entry, copy->at, 0))
+	if (exchange(entry, copy->at, 0) && !adsm_is_child())
 		adsm_once_wait_end(&left);
 }
 
@@ -151,6 +151,8 @@ static bool is_noted(const struct waiting *waiting)
 static void end_wait(struct waiting *waiting)
 {
 	end_left(place_of(waiting));		/* waits of signal handlers that were left by jumps */
+	if (adsm_is_child())
+		return;
 	if (waiting->at == WAITS_MAX || (is_noted(waiting) && exchange(&mine.in[waiting->at], place_of(waiting), 0)))
 		adsm_once_wait_end(&waiting->wait);
 	adsm_note_once((uintptr_t)waiting->object->handle.address, waiting->wait.unit & ~ADSM_ONCE_ROOM,
@@ -192,6 +194,9 @@ static int wait_for(struct adsm_once_object *object, uint64_t unit, const void *
 		begin_wait(&waiting, &note);
 		while (error == -EAGAIN) {
 			error = adsm_once_wait_once(&waiting.wait, sleep);
+			/* A signal handler has forked while this thread slept. */
+			if (error == -EAGAIN && adsm_is_child())
+				error = -ENOTSUP;
 			if (error == -EAGAIN && !is_noted(&waiting))
 				begin_wait(&waiting, &note);
 		}
@@ -204,6 +209,8 @@ static const char *reason(const struct adsm_once_object *object, int error)
 {
 	int device, failed = adsm_once_failed(object->shared, &device);
 
+	if (adsm_is_child())
+		return "the child of a fork cannot use the library before it calls exec";
 	if (failed == -ENODEV && error == failed && atomic_load(&adsm_homes[device].device->lost))
 		return atomic_load(&adsm_homes[device].device->lost);
 	if (failed && error == failed)

@@ -777,15 +777,37 @@ static void in_child(adsmOnce *once)
 	CHECK_EQ(store(once->address), SIGSEGV);
 }
 
+static volatile pid_t forked;
+
+static void fork_in_handler(int sig)
+{
+	forked = fork();
+}
+
+/* A handler forks while this thread waits. The wait of the child fails. */
+static void *read_and_fork(void *arg)
+{
+	struct reader *reader = arg;
+	const uint32_t *p = adsmOnceGet(reader->once, reader->first);
+
+	if (!forked)
+		_exit(p || errno != ENOTSUP);
+	CHECK(p);
+	reader->sum = *p;
+	return NULL;
+}
+
 static void forks(void)
 {
+	const struct sigaction action = { .sa_handler = fork_in_handler, .sa_flags = SA_RESTART };
 	struct reader reader = { make(2, 4), 1, 1, 0, 0 };
-	pthread_t thread = start(read_all, &reader);
+	pthread_t thread = start(WITH_TSAN ? read_all : read_and_fork, &reader);
+	adsmOnceWaiter waiter;
 	int status;
 	pid_t child;
 
 	put(reader.once, 0, 1);
-	until_waiting(1, NULL);
+	until_waiting(1, &waiter);
 	child = fork();
 	if (!child) {
 		in_child(reader.once);
@@ -793,6 +815,18 @@ static void forks(void)
 	}
 	CHECK(waitpid(child, &status, 0) == child);
 	CHECK_EQ(status, 0);
+	/* As in handle(), not with ThreadSanitizer. */
+	if (!WITH_TSAN) {
+		CHECK(!sigaction(SIGUSR1, &action, NULL));
+		while (!sleeps(waiter.thread))
+			sched_yield();
+		CHECK(!pthread_kill(thread, SIGUSR1));
+		while (!forked)
+			sched_yield();
+		CHECK(forked > 0 && waitpid(forked, &status, 0) == forked);
+		CHECK_EQ(status, 0);
+		signal(SIGUSR1, SIG_DFL);
+	}
 	put(reader.once, 1, 6);
 	end(thread);
 	CHECK_EQ(reader.sum, 6);

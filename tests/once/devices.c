@@ -402,18 +402,6 @@ static void *fill(void *arg)
 	return NULL;
 }
 
-static bool sleeps(pid_t thread)
-{
-	char path[64], state = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
-	file = fopen(path, "r");
-	CHECK(file && fscanf(file, "%*d %*s %c", &state) == 1);
-	fclose(file);
-	return state == 'S';
-}
-
 /* A device has as many outstanding calls as it can have, which wait for this thread. Objects that none of them uses can
  * leave the device all the same, also one that a call names first. */
 static void full(void)

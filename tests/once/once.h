@@ -91,6 +91,18 @@ static inline void until_waiting(int n, adsmOnceWaiter *ret)
 		*ret = waiter;
 }
 
+static inline bool sleeps(pid_t thread)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%*d %*s %c", &state) == 1);
+	fclose(file);
+	return state == 'S';
+}
+
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
