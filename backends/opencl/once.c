@@ -189,6 +189,15 @@ static void look_at_device(struct adsm_cl_device *device)
 	lost = true;
 }
 
+static bool is_first_of_device(const struct adsm_cl_once_launch *once)
+{
+	const struct adsm_cl_once_launch *other = launches;
+
+	while (other->device != once->device)
+		other = other->next;
+	return other == once;
+}
+
 /* Look at all launches. Returns whether a device was lost. */
 static bool look(void)
 {
@@ -198,10 +207,12 @@ static bool look(void)
 		look_at(once);
 		look_at_device(once->device);
 	}
-	if (launches) {
-		wake_threads(launches->device);
+	/* Each device: one that is lost does not know objects that were made after its loss. */
+	for (struct adsm_cl_once_launch *once = launches; once; once = once->next)
+		if (is_first_of_device(once))
+			wake_threads(once->device);
+	if (launches)
 		atomic_fetch_add(&launches->device->once.table->looks, 1);
-	}
 	tell = lost;
 	lost = false;
 	return tell;
