@@ -7,6 +7,7 @@
 #include "args.h"
 #include "loan.h"
 #include "run/copy/copy.h"
+#include "run/copy/part.h"
 #include "run/wait/enter.h"
 #include "run/touch/mapping.h"
 
@@ -86,6 +87,52 @@ static long failed(const struct shape *shape)
 	return shape->result == POINTER ? 0 : -1;
 }
 
+/* ---- memory that the call can use only in part */
+
+/*
+ * The program has closed a part of what a call is offered, or the object ends there. A call that needs less succeeds
+ * with ordinary memory. So it gets a copy of what can be used, in pages that permit the same as the program's, with a
+ * closed page behind them. A way out by longjmp() leaves them behind.
+ */
+struct partial {
+	char *pages;			/* NULL: none */
+	size_t size;
+};
+
+static void partial_end(struct partial *partial)
+{
+	if (partial->pages)
+		adsm_os_unmap(partial->pages, partial->size);
+}
+
+/* The loan becomes as long as what can be read. -EFAULT: nothing can. */
+static int partial_begin(struct partial *partial, struct adsm_loan *loan)
+{
+	const char *own = (const char *)*loan->argument;
+	size_t offset = (uintptr_t)own & (ADSM_PAGE_SIZE - 1), room_size, writable;
+	char *room;
+	int error;
+
+	loan->size = adsm_copy_usable(own, loan->size, ADSM_PROT_READ);
+	if (!loan->size)
+		return -EFAULT;
+	writable = adsm_copy_usable(own, loan->size, ADSM_PROT_RW);
+	writable = writable ? adsm_whole_pages(offset + writable) : 0;
+	room_size = adsm_whole_pages(offset + loan->size);
+	partial->size = 2 * room_size + ADSM_PAGE_SIZE;
+	room = mmap(NULL, partial->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return -ENOMEM;
+	partial->pages = room;
+	error = adsm_loan_begin(loan, room, room + room_size + offset, adsm_io_copy);
+	if (!error && (mprotect(room + room_size + writable, room_size - writable, PROT_READ) ||
+		       mprotect(room + 2 * room_size, ADSM_PAGE_SIZE, PROT_NONE)))
+		error = -errno;
+	return error;
+}
+
+/* ---- calls by rows */
+
 /* One call: the caller's arguments, and libc's instead. */
 struct copied {
 	const struct shape *shape;
@@ -93,12 +140,15 @@ struct copied {
 	struct adsm_loan loans[N_ARGS];	/* own NULL: given as it is, or with another one */
 	struct adsm_io large[N_ARGS];	/* too large for a copy on the stack: updated where they lie */
 	struct iovec room_of_large[N_ARGS][ADSM_IO_ROOM(1)];
+	struct partial partials[N_ARGS];
 };
 
 static void copied_cleanup(struct copied *copied)
 {
-	for (int i = 0; i < N_ARGS; i++)
+	for (int i = 0; i < N_ARGS; i++) {
 		adsm_io_cleanup(&copied->large[i]);
+		partial_end(&copied->partials[i]);
+	}
 }
 
 /* Room for one copy, a NUL behind it. */
@@ -125,6 +175,15 @@ static int measure(struct copied *copied, size_t *ret_room)
 	return 0;
 }
 
+/* Is the size what the program offers, of which the call may need less? And can the call use a part of it only? */
+static bool is_partial(const struct parameter *parameter, const char *p, size_t size)
+{
+	const enum meaning meaning = parameter->meaning;
+
+	return (meaning == BUFFER || meaning == ARRAY || meaning == INT_ARRAY || meaning == COUNTED) &&
+		adsm_copy_usable(p, size, ADSM_PROT_RW) - 1 < size - 1;
+}
+
 /* @room: two copies of each argument's memory. */
 static int copy_in(struct copied *copied, char *room)
 {
@@ -141,7 +200,16 @@ static int copy_in(struct copied *copied, char *room)
 		while (copied->args[same] != copied->args[i] || copied->loans[same].size != size)
 			same++;
 		copied->given[i] = copied->given[same];
-		if (same < i || adsm_mapping_stays(p, size))
+		if (same < i)
+			continue;
+		loan->argument = (adsm_word *)&copied->given[i];
+		if (is_partial(&copied->shape->parameters[i], p, size)) {
+			error = partial_begin(&copied->partials[i], loan);
+			if (error)
+				return error;
+			continue;
+		}
+		if (adsm_mapping_stays(p, size))
 			continue;
 		if (size > COPY_MAX) {
 			/* Memory in several pieces ends outside of shared memory: the system has to say so. */
@@ -152,7 +220,6 @@ static int copy_in(struct copied *copied, char *room)
 				return error;
 			continue;
 		}
-		loan->argument = (adsm_word *)&copied->given[i];
 		error = adsm_loan_begin(loan, room, room + room_size, adsm_io_copy);
 		if (error && error != -EINVAL && error != -EFAULT)
 			return error;
@@ -173,8 +240,8 @@ static int copy_out(struct copied *copied, long *result)
 
 		if (!loan->own)
 			continue;
-		if (loan->size > COPY_MAX ? adsm_io_end(&copied->large[i], loan->size) :
-		    adsm_loan_end(loan, adsm_io_copy))
+		if (loan->lent ? adsm_loan_end(loan, adsm_io_copy) :
+		    adsm_io_end(&copied->large[i], loan->size))
 			return -EIO;
 		if (copied->shape->result == POINTER && *result == given)
 			*result = copied->args[i];
@@ -211,18 +278,20 @@ __attribute__((noinline)) long adsm_args_call(long a, long b, long c, long d, lo
 
 /*
  * ioctl() does not tell how much memory it means: its request says a size at best, and arrays may follow. So it gets a
- * copy of the rest of its object, up to a limit, at the end of memory: an access beyond is a fault of
- * the system's, as before. A way out by longjmp() leaves the copy behind; none of these calls is one of cancellation.
+ * copy of the rest of its object, up to a limit, at the end of memory: an access beyond is a fault of the system's, as
+ * before. None of these calls is one of cancellation.
  */
 #define IOCTL_LARGEST ((size_t)16 << 10)	/* more than a request can say */
 
 static __attribute__((noinline)) long ioctl_copied(function *libc, long fd, long request, char *p)
 {
+	struct partial partial ADSM_CLEANUP(partial_end) = { NULL, 0 };
+	size_t offset = (uintptr_t)p & (ADSM_PAGE_SIZE - 1), most = adsm_whole_pages(offset + IOCTL_LARGEST) - offset;
 	struct adsm_object *object;
 	struct adsm_sigset old;
-	size_t size, room_size;
 	struct adsm_loan loan;
-	char *room, *copy;
+	char *given = p;
+	size_t size;
 	long result;
 	int error;
 
@@ -232,22 +301,14 @@ static __attribute__((noinline)) long ioctl_copied(function *libc, long fd, long
 		return libc(fd, request, (long)p, 0, 0, 0);
 	size = object->start + object->size - (uintptr_t)p;
 	adsm_home_unlock(object->home, &old);
-	size = size < IOCTL_LARGEST ? size : IOCTL_LARGEST;
-	if (adsm_mapping_stays(p, size))
+	loan = (struct adsm_loan)ADSM_LOAN(given, size < most ? size : most);
+	error = partial_begin(&partial, &loan);
+	if (error == -EFAULT)
 		return libc(fd, request, (long)p, 0, 0, 0);
-	room_size = adsm_whole_pages(2 * size);
-	room = mmap(NULL, room_size + ADSM_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (room == MAP_FAILED)
+	if (error)
 		return adsm_refuse(EIO);
-	copy = room + room_size - size;
-	loan = (struct adsm_loan)ADSM_LOAN(p, size);
-	error = mprotect(room + room_size, ADSM_PAGE_SIZE, PROT_NONE) ? -errno :
-		adsm_loan_begin(&loan, copy - size, copy, adsm_io_copy);
-	result = error ? -1 : libc(fd, request, (long)p, 0, 0, 0);
-	if (!error)
-		error = adsm_loan_end(&loan, adsm_io_copy);
-	adsm_os_unmap(room, room_size + ADSM_PAGE_SIZE);
-	return error ? adsm_refuse(EIO) : result;
+	result = libc(fd, request, (long)given, 0, 0, 0);
+	return adsm_loan_end(&loan, adsm_io_copy) ? adsm_refuse(EIO) : result;
 }
 
 ADSM_REAL(ioctl);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -302,7 +303,7 @@ static void test_system_calls(void)
 	for (int p = 0; p < 2; p++) {
 		FOR_STATES(state) {
 			unsigned char *memory[] = { shared, ordinary };
-			struct { long n; int error; } got[2][16];
+			struct { long n; int error; } got[2][18];
 
 			now("%s, PROT %d", state_names[state], prots[p]);
 			bring(state);
@@ -331,11 +332,16 @@ static void test_system_calls(void)
 				GET(fstat(fd, (struct stat *)(at + PAGE)));
 				GET(access((char *)at + 2 * PAGE + 16, F_OK));
 				GET(stat("/", prots[p] == PROT_READ ? &st : (struct stat *)(at + PAGE)));
+				/* Offered more than can be used, they need less; or they do not. */
+				GET(ioctl(fd, FIONREAD, at + 16));
+				GET(ioctl(fd, FIONREAD, at + PAGE - 2));
+				GET(readlink("/proc/self/exe", (char *)at + PAGE - 300, 4096));
+				GET(readlink("/proc/self/exe", (char *)at + PAGE - 300, 8192));
 				CHECK(!mprotect(at + PAGE, 2 * PAGE, RW));
 			}
-			for (int k = 0; k < 14; k++)
+			for (size_t k = 0; k < COUNT(got[0]); k++)
 				if (got[0][k].n != got[1][k].n || got[0][k].error != got[1][k].error)
-					FAIL("%s, call %d: %ld with errno %d, in ordinary memory %ld with %d", doing, k,
+					FAIL("%s, call %zu: %ld, errno %d, in ordinary memory %ld with %d", doing, k,
 					     got[0][k].n, got[0][k].error, got[1][k].n, got[1][k].error);
 			for (size_t i = 0; i < SIZE; i++)
 				SAME(shared[i], ordinary[i]);

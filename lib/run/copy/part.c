@@ -105,6 +105,26 @@ int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool 
 	return 0;
 }
 
+size_t adsm_copy_usable(const char *p, size_t size, enum adsm_prot needed)
+{
+	size_t usable = 0;
+
+	while (usable < size) {
+		const struct adsm_object *object = adsm_shared_at(p + usable);
+		size_t part, allowed;
+
+		if (!object)
+			break;
+		part = object->start + object->size - (uintptr_t)(p + usable);
+		part = part < size - usable ? part : size - usable;
+		allowed = adsm_is_limited(object) ? allowed_at(p + usable, part, needed) : part;
+		usable += allowed;
+		if (allowed < part)
+			break;
+	}
+	return usable;
+}
+
 int adsm_copy_failed(int error, const char *what, size_t size)
 {
 	return error ? adsm_fail(error, "the device could not %s %zu bytes: %s", what, size,

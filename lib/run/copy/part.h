@@ -55,5 +55,7 @@ int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_obje
 int adsm_copy_check(const char *start, size_t total, bool in_handler);
 /* Returns -EFAULT if the program itself does not permit the access to some byte. */
 int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool in_handler);
+/* How many bytes from @p on are in live objects, and the program itself permits the access to them. */
+size_t adsm_copy_usable(const char *p, size_t size, enum adsm_prot needed);
 /* Returns @error; if it is not 0, with an error text about what the device could not do. */
 int adsm_copy_failed(int error, const char *what, size_t size);
