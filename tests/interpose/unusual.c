@@ -18,7 +18,7 @@ static void long_paths(void)
 {
 	const size_t sizes[] = { 300, PATH_MAX - 1, PATH_MAX, PATH_MAX + 1, PATH_MAX + 2, 3 * PATH_MAX };
 	const size_t size = 1 << 20;
-	char *p = alloc(size), *cwd = alloc(size), *ordinary = malloc(size), *last;
+	char *p = alloc(size), *cwd = alloc(size), *ordinary = malloc(size), *last, *end;
 
 	send_away(p);
 	prepare();
@@ -38,6 +38,18 @@ static void long_paths(void)
 	send_away(last);
 	errno = 0;
 	CHECK(access(last + size - 100, R_OK) == -1 && errno == EFAULT);
+	/* One without an end, in an object that does not end with a page. */
+	end = alloc(5);
+	memset(end, 'x', 5);
+	CHECK_EQ(access(end, R_OK), -1);
+	send_away(end);
+	CHECK_EQ(access(end, R_OK), -1);
+	/* A buffer that does not end there either, of which the call needs less. */
+	for (int i = 0; i < 2; i++) {
+		send_away(last);
+		CHECK_EQ(readlink("link", last + size - 100, i ? 2 * PATH_MAX : PATH_MAX), 4);
+		CHECK(!memcmp(last + size - 100, "filex", 5));
+	}
 
 	/* Room for more than anything delivers. */
 	memset(cwd, FILLER, size);

@@ -357,12 +357,17 @@ long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 				part = once->handle.size - in_unit;
 			error = copy_once(buffer + at, once, s + at, part, true);
 		} else {
+			uintptr_t object_end;
+
 			object = adsm_object_enter(s + at, &old);
 			if (!object)
 				return -EINVAL;
-			if (part > object->start + object->size - (uintptr_t)(s + at))
-				part = object->start + object->size - (uintptr_t)(s + at);
+			object_end = object->start + object->size;
 			adsm_home_unlock(object->home, &old);
+			/* After the object's size there is only the rest of a page, which belongs to nothing. */
+			if ((uintptr_t)(s + at) >= object_end)
+				return -EINVAL;
+			part = part < object_end - (uintptr_t)(s + at) ? part : object_end - (uintptr_t)(s + at);
 			error = adsm_io_copy(buffer + at, s + at, part);
 		}
 		if (error)
