@@ -33,6 +33,7 @@ struct shadow {
 	struct aiocb cb;		/* what libc uses */
 	struct adsm_io io;
 	struct iovec room[ADSM_IO_ROOM(1)];
+	void *input;			/* the caller's buffer; NULL if libc does not write to it */
 	_Atomic unsigned refs;		/* 0: free; else 1 for the request, and 1 for each thread that looks at it */
 	_Atomic(uintptr_t) of;		/* the caller's aiocb; odd: publish_result() writes to it; 0: none */
 	_Atomic(pthread_t) finisher;
@@ -112,18 +113,26 @@ static void set_result(struct aiocb *cb, int error, ssize_t result)
 static void finish(struct shadow *s)
 {
 	pthread_t nobody = 0;
+	struct adsm_sigset old;
 	ssize_t n;
 
-	if (!atomic_compare_exchange_strong(&s->finisher, &nobody, pthread_self())) {
-		/* A signal handler that has interrupted the first thread cannot wait for it. */
-		if (!pthread_equal(nobody, pthread_self()))
-			adsm_os_await(&s->finished, false);
+	if (atomic_load(&s->finished))
 		return;
-	}
 	n = real(aio_return)(&s->cb);
-	if (adsm_io_end(&s->io, n > 0 ? (size_t)n : 0))
-		set_result(&s->cb, EIO, -1);
-	adsm_os_raise(&s->finished, false);
+	/* A signal handler may run during this wait and leave it by a jump, so no thread is the first one yet. */
+	if (s->input && n > 0)
+		adsm_io_wait(s->input, (size_t)n);
+	/* The first thread runs no handlers: others wait for it, so it must not leave. */
+	adsm_os_signals_block(&old);
+	if (atomic_compare_exchange_strong(&s->finisher, &nobody, pthread_self())) {
+		if (adsm_io_end(&s->io, n > 0 ? (size_t)n : 0))
+			set_result(&s->cb, EIO, -1);
+		adsm_os_raise(&s->finished, false);
+	}
+	adsm_os_signals_restore(&old);
+	/* Code that has interrupted the first thread cannot wait for it. */
+	if (nobody && !pthread_equal(nobody, pthread_self()))
+		adsm_os_await(&s->finished, false);
 }
 
 /* The request has ended: write its result into the caller's aiocb, once. */
@@ -196,6 +205,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	/* The result if libc does not accept the request. */
 	set_result(&s->cb, EAGAIN, -1);
 	s->io = (struct adsm_io){ .detached = true };
+	s->input = shared && opcode == LIO_READ ? whole.iov_base : NULL;
 	if (shared) {
 		if ((opcode == LIO_READ ? adsm_io_begin_input : adsm_io_begin_output)(&s->io, &whole, 1, s->room)) {
 			put_ref(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aio.c - asynchronous input and output, each request held against the same one on ordinary memory. */
 #include "scratch.h"
+#include "traced.h"
 
 #include <aio.h>
 #include <fcntl.h>
@@ -435,6 +436,67 @@ static void aio_kernels(void)
 	}
 }
 
+static sigjmp_buf out;
+
+static void leave(int sig)
+{
+	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	siglongjmp(out, 1);
+}
+
+static void *compare_here(void *arg)
+{
+	compare(true);
+	return NULL;
+}
+
+/* One round; the kernel spins for @spins turns. Returns whether the thread has left aio_error() by a jump. */
+static bool leave_at_end(unsigned long spins)
+{
+	volatile bool left = true;
+	struct aiocb cb;
+	pthread_t thread;
+	sigset_t told;
+	int ends[2];
+
+	bring(INVALID);
+	CHECK(!sigemptyset(&told) && !sigaddset(&told, SIGRTMIN) && !pthread_sigmask(SIG_BLOCK, &told, NULL));
+	CHECK(!pipe(ends));
+	request(&cb, ends[0], shared + 500, 2 * block + 50, 0);
+	cb.aio_sigevent = (struct sigevent){ .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
+	CHECK(!aio_read(&cb));
+	CALL("late_increment", 1, adsmVal(spins), adsmInOut((unsigned *)shared), adsmVal(0u));
+	CHECK_EQ(write(ends[1], "hello", 5), 5);
+	while (sigwaitinfo(&told, NULL) != SIGRTMIN)
+		CHECK_EQ(errno, EINTR);
+	if (!sigsetjmp(out, 1)) {
+		CHECK(signal(SIGPIPE, leave) != SIG_ERR);
+		SAME(aio_error(&cb), 0);
+		CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+		left = false;
+	}
+	memcpy(plain + 500, "hello", 5);
+	CHECK(!pthread_create(&thread, NULL, compare_here, NULL) && !pthread_join(thread, NULL));
+	SAME(aio_error(&cb), 0);
+	SAME(aio_return(&cb), 5);
+	close(ends[0]);
+	close(ends[1]);
+	return left;
+}
+
+/* A thread leaves aio_error() while the end of the input waits for a kernel. Then another thread ends the input. */
+static void aio_left(void)
+{
+	unsigned long spins = SPIN;
+
+	trace();
+	set_up();
+	now("aio_error() left by a jump");
+	/* If the kernel has ended before, there was no wait to leave. */
+	while (!leave_at_end(spins))
+		spins *= 2;
+}
+
 static const struct conform_case cases[] = {
 	CASE("aio", aio_rows),
 	CASE("aio-refused", aio_refused),
@@ -446,5 +508,6 @@ static const struct conform_case cases[] = {
 	CASE("aio-notify", aio_notify),
 	CASE("aio-told", aio_told),
 	CASE("aio-kernels", aio_kernels),
+	CASE("aio-left", aio_left),
 };
 CONFORM_MAIN(cases)

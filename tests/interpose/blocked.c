@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "conform.h"
+#include "traced.h"
 
 #define N 200000u		/* bytes of the object: several blocks of any size tested, and a part of one */
 
@@ -274,20 +275,6 @@ static void jumped(void)
 			increment();
 		verify();
 	}
-}
-
-/* The backend writes what it does to a stderr that is never read: each line raises SIGPIPE in its thread, inside the
- * library, which blocks it. So a handler runs where the library first permits it after that. */
-static void trace(void)
-{
-	int ends[2];
-
-	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
-	CHECK(!pipe(ends));
-	CHECK_EQ(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
-	close(ends[0]);
-	close(ends[1]);
-	set("wrap", "trace");
 }
 
 static bool by_exit;

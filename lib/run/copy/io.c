@@ -497,6 +497,46 @@ int adsm_io_end(struct adsm_io *io, size_t delivered)
 	return error;
 }
 
+/* The last call that a write of some block of these bytes has to wait for; 0: none. */
+static uint64_t last_call(const struct adsm_object *object, size_t at, size_t end)
+{
+	uint64_t last = 0;
+
+	end = end < object->size ? end : object->size;
+	for (; at < end; at = (at | (adsm_block_size(object) - 1)) + 1) {
+		uint64_t seq = adsm_block_must_wait(object, (uint32_t)(at >> object->blocks.shift), ADSM_EVENT_WRITE);
+
+		last = seq > last ? seq : last;
+	}
+	return last;
+}
+
+void adsm_io_wait(const void *p, size_t size)
+{
+	const char *at = p, *end = at + size;
+
+	while (at < end) {
+		struct adsm_sigset old;
+		struct adsm_object *object = enter(at, &old);
+		size_t part = (size_t)(end - at), offset;
+		struct adsm_home *home;
+		uint64_t seq;
+
+		if (!object) {
+			at += private_part(at, part);
+			continue;
+		}
+		home = object->home;
+		offset = (uintptr_t)at - object->start;
+		part = part < object->span - offset ? part : object->span - offset;
+		seq = object->device_only || object->freeing ? 0 : last_call(object, offset, offset + part);
+		if (seq)
+			adsm_wait_unlocked(home, seq, &old);
+		leave(home, &old);
+		at += part;
+	}
+}
+
 void adsm_io_cleanup(struct adsm_io *io)
 {
 	adsm_io_end(io, LEFT);

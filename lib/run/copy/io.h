@@ -58,6 +58,11 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
  */
 int adsm_io_end(struct adsm_io *io, size_t delivered);
 /*
+ * Wait for the calls that adsm_io_end() of an input into this range would wait for now. It needs no input, and signal
+ * handlers may leave it by a jump.
+ */
+void adsm_io_wait(const void *p, size_t size);
+/*
  * For __attribute__((cleanup)): a wrapper may be left by cancellation or by an exception. It is then unknown how many
  * bytes have come: see adsm_io_leave().
  */
