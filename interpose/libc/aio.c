@@ -158,9 +158,10 @@ static void finish_completed(void)
 
 		if (!atomic_load(&s->of) || !get_ref(s))
 			continue;
-		error = real(aio_error)(&s->cb);
+		/* The shadow may be another request's by now. Before cast() sets `of`, its result is an older one's. */
+		error = atomic_load(&s->of) ? real(aio_error)(&s->cb) : EAGAIN;
 		/* EAGAIN: libc has not accepted the request yet, or never will. */
-		if (atomic_load(&s->of) && error != EINPROGRESS && error != EAGAIN)
+		if (error != EINPROGRESS && error != EAGAIN)
 			finish(s);
 		put_ref(s);
 	}
