@@ -109,11 +109,14 @@ ADSM_WRAPPER int res_nquerydomain(res_state state, const char *name, const char 
 ADSM_WRAPPER int forkpty(int *master, char *name, const struct termios *settings, const struct winsize *window)
 {
 	struct winsize own;
+	int error;
 
 	if (window && adsm_may_be_shared(window, sizeof(*window))) {
 		adsm_io_look_back(ADSM_STACK());
-		if (!adsm_range_take(&own, window, sizeof(own)))
-			window = &own;
+		error = adsm_range_take(&own, window, sizeof(own));
+		if (error && error != -EFAULT)
+			return adsm_refuse(EIO);
+		window = error ? window : &own;
 	}
 	return real(forkpty)(master, name, settings, window);
 }

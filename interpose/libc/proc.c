@@ -19,7 +19,6 @@
 #include "range.h"
 #include "core/observe.h"
 #include "core/shared.h"
-#include "run/copy/copy.h"
 #include "run/wait/in_driver.h"
 #include "run/copy/io.h"
 
@@ -427,30 +426,35 @@ ADSM_WRAPPER pid_t wait4(pid_t pid, int *status, int options, struct rusage *usa
 	bool shared = adsm_may_be_shared(status, sizeof(*status));
 	bool shared_usage = adsm_may_be_shared(usage, sizeof(*usage));
 	struct rusage private_usage;
-	int private;
+	int private, error = 0;
 
 	if (shared || shared_usage)
 		adsm_io_look_back(ADSM_STACK());
 	pid = real(wait4)(pid, shared ? &private : status, options, shared_usage ? &private_usage : usage);
-	if (pid > 0 && ((shared && adsm_io_copy(status, &private, sizeof(private))) ||
-			(shared_usage && adsm_io_copy(usage, &private_usage, sizeof(private_usage)))))
-		return adsm_refuse(EFAULT);
-	return pid;
+	if (pid > 0 && shared)
+		error = adsm_range_give(status, &private, sizeof(private));
+	if (pid > 0 && shared_usage && !error)
+		error = adsm_range_give(usage, &private_usage, sizeof(private_usage));
+	return error ? adsm_range_refuse(error) : pid;
 }
 
 ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
 	siginfo_t private;
-	int ret;
+	int ret, error;
 
 	if (!adsm_may_be_shared(info, sizeof(*info)))
 		return real(waitid)(type, id, info, options);
 	adsm_io_look_back(ADSM_STACK());
 	/* The system writes parts of *info, also if it fails. So its old bytes are copied first. */
-	if (adsm_io_copy(&private, info, sizeof(private)))
+	error = adsm_range_take(&private, info, sizeof(private));
+	if (error == -EFAULT)
 		return real(waitid)(type, id, info, options);
+	if (error)
+		return adsm_refuse(EIO);
 	ret = real(waitid)(type, id, &private, options);
-	return adsm_io_copy(info, &private, sizeof(private)) ? adsm_refuse(EFAULT) : ret;
+	error = adsm_range_give(info, &private, sizeof(private));
+	return error ? adsm_range_refuse(error) : ret;
 }
 
 /* ---- longjmp */

@@ -21,7 +21,6 @@
 #include "range.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "run/copy/copy.h"
 #include "run/copy/io.h"
 
 /* Deprecated functions are wrapped, too. */
@@ -473,22 +472,25 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 {
 	const bool shared = adsm_may_be_shared(old, sizeof(*old));
 	stack_t copy, was;
-	int result;
+	int result, error = 0;
 
 	if (shared || adsm_may_be_shared(stack, sizeof(copy)))
 		adsm_io_look_back(ADSM_STACK());
 	/* Sanitizers call this while they start, before their checks work. So *stack is copied only if it is shared. */
-	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
-		stack = &copy;
+	if (adsm_may_be_shared(stack, sizeof(copy))) {
+		error = adsm_range_take(&copy, stack, sizeof(copy));
+		if (error && error != -EFAULT)
+			return adsm_refuse(EIO);
+		stack = error ? stack : &copy;
+	}
 	result = real(sigaltstack)(stack, shared ? &was : old);
 	if (!result && stack)
 		adsm_io_here.alternate_inside = !(stack->ss_flags & SS_DISABLE) &&
 			adsm_os_stack_end((uintptr_t)stack->ss_sp);
 	if (!result && stack && hidden())
 		check_size(stack);
-	if (!result && shared && adsm_io_copy(old, &was, sizeof(was)))
-		return adsm_refuse(EFAULT);
-	return result;
+	error = !result && shared ? adsm_range_give(old, &was, sizeof(was)) : 0;
+	return error ? adsm_range_refuse(error) : result;
 }
 
 /* ---- life */

@@ -8,7 +8,6 @@
 
 #include "engine/mask.h"
 #include "range.h"
-#include "run/copy/copy.h"
 
 /* Headers do not declare these any longer, or declare them only for other standards. */
 int __sigpause(int sig_or_mask, int is_sig);
@@ -95,11 +94,17 @@ static int lend(struct lent *lent, void *p, size_t size, bool valid, void *ret_p
 	return error;
 }
 
-static const struct timespec *get_timeout(const struct timespec *timeout, struct timespec *copy)
+/* Returns 0 or a negative errno, as lend(). */
+static int take_timeout(const struct timespec **timeout, struct timespec *copy)
 {
-	if (adsm_may_be_shared(timeout, sizeof(*timeout)) && !adsm_io_copy(copy, timeout, sizeof(*copy)))
-		return copy;
-	return timeout;
+	int error;
+
+	if (!adsm_may_be_shared(*timeout, sizeof(*copy)))
+		return 0;
+	error = adsm_range_take(copy, *timeout, sizeof(*copy));
+	if (!error)
+		*timeout = copy;
+	return error == -EFAULT ? 0 : error;
 }
 
 ADSM_WRAPPER int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
@@ -110,9 +115,9 @@ ADSM_WRAPPER int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time
 	int result;
 
 	adsm_io_look_back(ADSM_STACK());
-	if (lend(&lent, fds, n * sizeof(*fds), true, &fds))
+	if (take_timeout(&timeout, &copy) || lend(&lent, fds, n * sizeof(*fds), true, &fds))
 		return adsm_refuse(EIO);
-	result = real(ppoll)(fds, n, get_timeout(timeout, &copy), enter(&waiting, mask));
+	result = real(ppoll)(fds, n, timeout, enter(&waiting, mask));
 	if (adsm_io_end(&lent.io, result >= 0 || errno == EINTR ? n * sizeof(*fds) : 0))
 		return adsm_refuse(EIO);
 	return result;
@@ -137,17 +142,17 @@ ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *excep
 	int result;
 
 	adsm_io_look_back(ADSM_STACK());
-	if (lend(&lent_read, to_read, size, true, &to_read) || lend(&lent_write, to_write, size, true, &to_write) ||
-	    lend(&lent_except, except, size, true, &except))
+	if (take_timeout(&timeout, &copy) || lend(&lent_read, to_read, size, true, &to_read) ||
+	    lend(&lent_write, to_write, size, true, &to_write) || lend(&lent_except, except, size, true, &except))
 		return adsm_refuse(EIO);
-	result = real(pselect)(n, to_read, to_write, except, get_timeout(timeout, &copy), enter(&waiting, mask));
+	result = real(pselect)(n, to_read, to_write, except, timeout, enter(&waiting, mask));
 	if (result >= 0 && (adsm_io_end(&lent_read.io, size) || adsm_io_end(&lent_write.io, size) ||
 			    adsm_io_end(&lent_except.io, size)))
 		return adsm_refuse(EIO);
 	return result;
 }
 
-#define EPOLL(name, type, system_timeout)									\
+#define EPOLL(name, type, take)											\
 	ADSM_WRAPPER int name(int fd, struct epoll_event *events, int n, type timeout, const sigset_t *mask)	\
 	{													\
 		struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };				\
@@ -155,12 +160,12 @@ ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *excep
 		int result;											\
 														\
 		adsm_io_look_back(ADSM_STACK());								\
-		if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))			\
+		if (take || (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events)))	\
 			return adsm_refuse(EIO);								\
-		result = real(name)(fd, events, n, system_timeout, enter(&waiting, mask));			\
+		result = real(name)(fd, events, n, timeout, enter(&waiting, mask));				\
 		if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))			\
 			return adsm_refuse(EIO);								\
 		return result;											\
 	}
-EPOLL(epoll_pwait, int, timeout)
-EPOLL(epoll_pwait2, const struct timespec *, get_timeout(timeout, &(struct timespec){ 0 }))
+EPOLL(epoll_pwait, int, false)
+EPOLL(epoll_pwait2, const struct timespec *, take_timeout(&timeout, &(struct timespec){ 0 }))

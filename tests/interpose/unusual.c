@@ -3,8 +3,10 @@
 #include "surroundings.h"
 
 #include <poll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 /* A path of @size bytes and its NUL. */
 static void make_path(char *path, size_t size)
@@ -257,6 +259,50 @@ static void clocks(void)
 	CHECK(now->tv_nsec >= 0 && now->tv_nsec < 1000000000 && day->tv_usec >= 0 && day->tv_usec < 1000000);
 }
 
+static pid_t one_child(void)
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid)
+		_exit(0);
+	return pid;
+}
+
+/* Memory that only the device has, and that does not come. */
+static void *lacking(void)
+{
+	char *p = alloc(PAGE);
+
+	memset(p, 0, PAGE);
+	send_away(p);
+	return p;
+}
+
+/* If a transfer fails, that is no EFAULT. */
+static void failed_transfers(void)
+{
+	const int epoll = epoll_create1(0);
+	struct epoll_event event;
+	pid_t pid;
+
+	set("wrap", "fail=1,ops=to_host");
+#define FAILS(call) do { errno = 0; CHECK_EQ(call, -1); CHECK_EQ(errno, EIO); } while (0)
+	FAILS(wait(one_child() > 0 ? lacking() : NULL));
+	FAILS(waitpid(one_child(), lacking(), 0));
+	FAILS(wait4(one_child(), NULL, 0, lacking()));
+	pid = one_child();
+	FAILS(waitid(P_PID, (id_t)pid, lacking(), WEXITED));
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	FAILS(sigaltstack(NULL, lacking()));
+	FAILS(sigaltstack(lacking(), NULL));
+	FAILS(ppoll(NULL, 0, lacking(), NULL));
+	FAILS(pselect(0, NULL, NULL, NULL, lacking(), NULL));
+	FAILS(epoll_pwait2(epoll, &event, 1, lacking(), NULL));
+	FAILS(stat("/", lacking()));
+	FAILS(access(lacking(), F_OK));
+}
+
 static const struct conform_case cases[] = {
 	CASE("long-paths", long_paths),
 	CASE("large", large),
@@ -264,5 +310,6 @@ static const struct conform_case cases[] = {
 	CASE("same-twice", same_twice),
 	CASE("interrupted", interrupted),
 	CASE("clocks", clocks),
+	FAULT_CASE("failed-transfers", failed_transfers),
 };
 CONFORM_MAIN(cases)
