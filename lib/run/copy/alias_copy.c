@@ -179,8 +179,8 @@ long adsm_copy_by_alias(const struct adsm_copy *copy, const struct adsm_part *pa
 		step_size(copy, part);
 	struct iovec to = { copy->dst, size }, from = { (char *)copy->src, size };
 	struct iovec to_room[ADSM_IO_ROOM(1)], from_room[ADSM_IO_ROOM(1)];
-	struct adsm_io output = { .vector = &from, .n = 1 };
-	struct adsm_io input __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &to, .n = 1 };
+	struct adsm_io output = { .vector = &from, .n = 1, .within = true };
+	struct adsm_io input __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &to, .n = 1, .within = true };
 	int error = 0;
 
 	/* In this order: if both share a block, the fetch for the output

@@ -167,6 +167,8 @@ static void begin_cause(struct adsm_cause *ret_before, enum adsm_why why, const 
 	if (!adsm_observes(~0u))
 		return;
 	*ret_before = adsm_cause;
+	if (why == ADSM_WHY_IO)
+		where = adsm_observer->caller(NULL);
 	adsm_set_cause(why, where, "");
 }
 
@@ -196,7 +198,7 @@ static int work(struct adsm_copy copy)
 
 	if (error)
 		return error;
-	begin_cause(&before, copy.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, copy.where);
+	begin_cause(&before, copy.io ? ADSM_WHY_IO : copy.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, copy.where);
 	tell_ends(&copy, false);
 	error = work_on(copy);
 	tell_ends(&copy, true);
@@ -244,7 +246,7 @@ int adsm_io_copy(void *dst, const void *src, size_t size)
 		error = copy_once(dst, once, src, size, false);
 	else
 		error = work((struct adsm_copy){ .dst = dst, .src = src, .size = size, .strict = true,
-						 .in_handler = true, .move = memmove });
+						 .in_handler = true, .io = true, .move = memmove });
 	errno = saved_errno;
 	return error;
 }
@@ -254,7 +256,7 @@ int adsm_io_fill(void *dst, int value, size_t size)
 	int saved_errno = errno, error;
 
 	error = work((struct adsm_copy){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
-					 .in_handler = true, .set = memset });
+					 .in_handler = true, .io = true, .set = memset });
 	errno = saved_errno;
 	return error;
 }

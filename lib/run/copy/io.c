@@ -306,15 +306,15 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 }
 
 /* Note the caller of the wrapper as the cause. */
-static void begin_cause(const void *caller)
+static void begin_cause(const struct adsm_io *io)
 {
-	if (adsm_observes(~0u) && adsm_cause.why != ADSM_WHY_COPY && adsm_cause.why != ADSM_WHY_FILL)
-		adsm_set_cause(ADSM_WHY_IO, adsm_observer->caller(caller), "");
+	if (adsm_observes(~0u) && !io->within && adsm_cause.why != ADSM_WHY_COPY && adsm_cause.why != ADSM_WHY_FILL)
+		adsm_set_cause(ADSM_WHY_IO, adsm_observer->caller(io->where), "");
 }
 
-static void end_cause(void)
+static void end_cause(const struct adsm_io *io)
 {
-	if (adsm_observes(~0u) && adsm_cause.why == ADSM_WHY_IO)
+	if (adsm_observes(~0u) && !io->within && adsm_cause.why == ADSM_WHY_IO)
 		adsm_set_cause(ADSM_WHY_OTHER, NULL, "");
 }
 
@@ -325,11 +325,12 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	bool inside;
 
 	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .lends = io->lends,
-				.where = io->where, .given = vector, .n_given = n, .start_ns = adsm_os_now_ns() };
+				.within = io->within, .where = io->where, .given = vector, .n_given = n,
+				.start_ns = adsm_os_now_ns() };
 	if (n == 1)
 		io->given_one = *vector;
 	io->serial = (atomic_fetch_add(&last_serial, 1) + 1) * SERIAL_STEP;
-	begin_cause(io->where);
+	begin_cause(io);
 	/* A driver's call goes to the system unchanged. If a page is closed, the system refuses it. */
 	inside = adsm_drivers_have(io->where);
 	for (int i = 0; i < n && inside; i++)
@@ -493,7 +494,7 @@ int adsm_io_end(struct adsm_io *io, size_t delivered)
 	/* Not earlier: the thread may be cancelled while it waits for
 	 * a call here, and the cleanup must then find the inputs. */
 	io->inputs = NULL;
-	end_cause();
+	end_cause(io);
 	return error;
 }
 

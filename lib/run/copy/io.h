@@ -29,6 +29,7 @@ struct adsm_io {
 	bool refused;			/* the last range is one that the program itself has closed by mprotect() */
 	bool detached;			/* set by the caller: not a call of this thread; any thread may end it */
 	bool lends;			/* set by the caller before output: the system keeps the pages after the call */
+	bool within;			/* set by the caller: a part of a copy, whose cause stays */
 	const void *where;		/* set by the caller: code that called the
 					   wrapper; NULL: found by the stack, slowly */
 	struct adsm_input *inputs;	/* in the order of the vector; they belong

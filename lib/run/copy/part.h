@@ -22,6 +22,7 @@ struct adsm_copy {
 	bool direct;			/* strict, and see adsm_copy_direct() */
 	bool in_handler;		/* it may be in a signal handler: no error texts,
 					   no call of a backend that is not signal-safe */
+	bool io;			/* it moves a small argument of a system call */
 	const void *where;		/* the caller's code address; NULL: unknown */
 	void *(*move)(void *, const void *, size_t);
 	void *(*set)(void *, int, size_t);

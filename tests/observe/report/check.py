@@ -298,6 +298,7 @@ def case_wrapped():
     counts(cause(one, "copy", "copy"), read=1, faults=1, fetches=1, fetched=BLOCK)
     counts(cause(one, "fill", "set"), write=1, faults=1, fetches=1, fetched=BLOCK)
     same(cause(one, "copy", "bulk")["to_host"]["bytes"], SIZE, "bytes fetched to be copied")
+    same(cause(one, "io", "argument")["to_host"]["bytes"], BLOCK, "bytes fetched for a path")
     same(cause(one, "io", "output")["to_host"]["bytes"], 2 * BLOCK, "bytes fetched to be written to a file")
     same(cause(one, "hold", "hold")["to_host"]["bytes"], 3 * BLOCK, "bytes fetched to be held")
     n = N_BLOCKS - 3

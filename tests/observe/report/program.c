@@ -266,6 +266,9 @@ static void wrapped(void)
 	memcpy(heap, words, SIZE); /* at: bulk */
 	run((unsigned *)words);
 	settle();
+	MUST(access(words, F_OK) == -1); /* at: argument */
+	run((unsigned *)words);
+	settle();
 	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	MUST(write(fd, words, 2 * BLOCK) == 2 * BLOCK); /* at: output */
 	close(fd);
