@@ -34,6 +34,8 @@ static long fcntl_size(int command)
 	case F_GETOWN_EX:
 	case F_SETOWN_EX:
 		return sizeof(struct f_owner_ex);
+	case 17:			/* F_GETOWNER_UIDS */
+		return 2 * sizeof(uid_t);
 	case F_GET_RW_HINT:
 	case F_SET_RW_HINT:
 	case F_GET_FILE_RW_HINT:
@@ -155,6 +157,17 @@ static long fsconfig_size(const long *args)
 	}
 }
 
+/* What it points to begins with its size; 0 is that of the first version. */
+static long sched_attr_size(const void *attr)
+{
+	uint32_t size;
+	int error = attr ? adsm_range_take(&size, attr, sizeof(size)) : -EINVAL;
+
+	if (error)
+		return error;
+	return !size ? 48 : size < sizeof(size) ? (long)sizeof(size) : (long)size;
+}
+
 union semun {
 	int val;
 	struct semid_ds *buf;
@@ -220,6 +233,10 @@ long adsm_args_sized(enum rule rule, int i, int n, const long *args)
 		return arch_prctl_size((int)args[n]);
 	case BY_FSCONFIG:
 		return fsconfig_size(args);
+	case BY_HANDLE_AT:		/* AT_HANDLE_MNT_ID_UNIQUE */
+		return args[n] & 1 ? sizeof(uint64_t) : sizeof(int);
+	case BY_SCHED_ATTR:
+		return sched_attr_size((const void *)args[i]);
 	case BY_MINCORE:
 		return (long)(((size_t)args[n] + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE);
 	}

@@ -3,7 +3,8 @@
 #pragma once
 
 /* How much a function's command means. */
-enum rule { BY_FCNTL, BY_PRCTL, BY_PTRACE, BY_SEMCTL, BY_QUOTACTL, BY_ARCH_PRCTL, BY_MINCORE, BY_FSCONFIG };
+enum rule { BY_FCNTL, BY_PRCTL, BY_PTRACE, BY_SEMCTL, BY_QUOTACTL, BY_ARCH_PRCTL, BY_MINCORE, BY_FSCONFIG,
+	    BY_HANDLE_AT, BY_SCHED_ATTR };
 
 #define SIZED_TEXT (-1)		/* it is a text */
 

@@ -95,7 +95,7 @@ ROW(INTEGER, (V, V, P(siginfo_t)), pidfd_send_signal)
 ROW(INTEGER, (P(int), P(int), V, P(struct termios), P(struct winsize)), openpty)
 #if __GLIBC_PREREQ(2, 41)
 ROW(INTEGER, (V, I(2, char)), sched_getattr)
-ROW(INTEGER, (V, { COUNTED, 1, 0 }), sched_setattr)
+ROW(INTEGER, (V, R(1, BY_SCHED_ATTR)), sched_setattr)
 #endif
 
 /* the names of hosts: answers come straight from the network */
