@@ -28,9 +28,58 @@ CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_driver_use 
 
 CUresult adsm_cuda_unnamed(CUstream stream, int (*enqueue)(void *arg), void *arg)
 {
-	struct adsm_home *home = adsm_cuda_concerned();
+	struct adsm_home *home = adsm_cuda_concerned_by(stream);
 
 	if (!home || adsm_cuda_capturing(stream))
 		return adsm_cuda_passed(enqueue(arg));
 	return adsm_cuda_command(home, NULL, 0, stream, enqueue, arg);
+}
+
+void adsm_cuda_other(struct adsm_cuda_others *others, struct adsm_home *own, struct adsm_home *home, CUstream stream)
+{
+	if (!home || home == own || adsm_cuda_has_ended(home))
+		return;
+	for (size_t i = 0; i < others->n; i++)
+		if (others->list[i].home == home)
+			return;
+	others->list[others->n].home = home;
+	others->list[others->n++].stream = stream;
+}
+
+/* Stands for a command that the driver refuses: objects are sent, but no call is noted. */
+static int refuse(void *arg)
+{
+	(void)arg;
+	return 1;
+}
+
+/* Release all objects of a home to a command that the driver gets later, in @stream; NULL for enqueue: that it has. */
+static CUresult release_home(struct adsm_home *home, CUstream stream, int (*enqueue)(void *arg))
+{
+	int result, error;
+
+	adsm_cuda_let_functions_run(home, stream);
+	error = adsm_driver_call(home, NULL, 0, stream, enqueue, NULL, &result);
+	return error ? adsm_cuda_failure(error, stream) : CUDA_SUCCESS;
+}
+
+/* The locks of two homes cannot be held together. So the objects of the others are sent before the command, and taken
+ * from the CPU after it. */
+CUresult adsm_cuda_unnamed_with(const struct adsm_cuda_others *others, CUstream stream, int (*enqueue)(void *arg),
+				void *arg)
+{
+	size_t n = adsm_cuda_capturing(stream) ? 0 : others->n;
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < n && result == CUDA_SUCCESS; i++)
+		result = release_home(others->list[i].home, others->list[i].stream, refuse);
+	if (result == CUDA_SUCCESS)
+		result = adsm_cuda_unnamed(stream, enqueue, arg);
+	for (size_t i = 0; i < n && result == CUDA_SUCCESS; i++) {
+		if (others->list[i].stream == stream)
+			result = adsm_cuda_wait(stream);
+		if (result == CUDA_SUCCESS)
+			result = release_home(others->list[i].home, others->list[i].stream, NULL);
+	}
+	return result;
 }

@@ -158,7 +158,7 @@ static CUresult use_word(struct word *word, bool per_thread)
 	struct adsm_driver_use use = { (void *)(uintptr_t)word->dst, word->access };
 	CUstream stream = adsm_cuda_stream(word->given, per_thread);
 	const bool waits = word->access == ADSM_ACCESS_IN;
-	struct adsm_home *home = adsm_cuda_concerned();
+	struct adsm_home *home = adsm_cuda_concerned_by(stream);
 	struct adsm_driver_place place;
 	CUresult result = CUDA_SUCCESS;
 
@@ -294,7 +294,7 @@ static CUresult give_operations(struct adsm_home *home, struct operations *opera
 static CUresult run_operations(struct operations *operations, bool per_thread)
 {
 	CUstream stream = adsm_cuda_stream(operations->given, per_thread);
-	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
+	struct adsm_home *home = operations->list ? adsm_cuda_concerned_by(stream) : NULL;
 	CUstreamBatchMemOpParams *own;
 	CUresult result;
 

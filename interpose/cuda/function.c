@@ -113,7 +113,7 @@ static void run_callback(CUstream stream, CUresult status, void *data)
  * function in a graph may run several times. */
 static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamCallback *callback, void *data)
 {
-	struct adsm_home *home = adsm_cuda_concerned();
+	struct adsm_home *home = adsm_cuda_concerned_by(stream);
 	struct function *function;
 
 	if ((!host && !callback) || !home || adsm_cuda_capturing(stream))

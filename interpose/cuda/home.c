@@ -13,6 +13,7 @@
 #include "base/os.h"
 
 ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
+ADSM_CU_CALLED(cuStreamGetCtx, (CUstream stream, CUcontext *context));
 
 _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_cuda_past;
@@ -24,6 +25,24 @@ struct adsm_home *adsm_cuda_current_home(void)
 	if (!adsm_driver_active() || real_cu(cuCtxGetCurrent)(&context) || !context)
 		return NULL;
 	return adsm_driver_home_of(context);
+}
+
+static bool is_default(CUstream stream)
+{
+	return !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+struct adsm_home *adsm_cuda_concerned_by(CUstream stream)
+{
+	struct adsm_home *home = adsm_cuda_concerned();
+	CUcontext context = NULL;
+
+	/* Default streams are the current context's. If its home is the only one, the driver need not be asked. */
+	if (is_default(stream) || !adsm_driver_active() || (home && adsm_n_homes == 1) ||
+	    real_cu(cuStreamGetCtx)(stream, &context) != CUDA_SUCCESS)
+		return home;
+	home = adsm_driver_home_of(context);
+	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }
 
 /* Is this library in LD_PRELOAD? Absolute paths are resolved and compared. Relative paths may refer to another current

@@ -28,6 +28,9 @@ static inline struct adsm_home *adsm_cuda_concerned(void)
 	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }
 
+/* The same for commands in a stream: they run in the stream's context, which need not be the current one. */
+struct adsm_home *adsm_cuda_concerned_by(CUstream stream);
+
 /* One bit for each home, by its index: since the driver last freed memory there, it has got commands that the library
  * does not know of. */
 extern _Atomic uint32_t adsm_cuda_past;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unnamed.c - commands that the driver gets as they are: graphs, launches of old CUDA versions, one kernel on several
- * devices, batches of copies. Each is an unnamed call: it may use every object of the current context, so all of them
- * are released.
+ * devices, batches of copies. Each is an unnamed call: it may use every object of its stream's context, so all of them
+ * are released. A batch of copies may also use objects of other contexts.
  */
 #include "command.h"
 #include "home.h"
@@ -16,15 +16,19 @@
 #define VALUES_8 VALUES_5, w[5], w[6], w[7]
 #define VALUES_9 VALUES_8, w[8]
 
+/* What the driver gets, with these parameters. */
+#define ENQUEUE(n, name)				\
+	ADSM_CU(name, PARAMS_##n);			\
+	static int enqueue_##name(void *arg)		\
+	{						\
+		const word *w = arg;			\
+							\
+		return real_cu(name)(VALUES_##n);	\
+	}
+
 /* A row: how many parameters the function has, and which of them (a, b, …) is its stream. */
 #define COMMAND(n, name, stream, per_thread)									\
-	ADSM_CU(name, PARAMS_##n);										\
-	static int enqueue_##name(void *arg)									\
-	{													\
-		const word *w = arg;										\
-														\
-		return real_cu(name)(VALUES_##n);								\
-	}													\
+	ENQUEUE(n, name)											\
 	ADSM_WRAPPER CUresult name PARAMS_##n									\
 	{													\
 		word words[] = { WORDS_##n };									\
@@ -43,7 +47,67 @@ COMMAND(3, cuLaunchGrid, NULL, false)
 COMMAND(4, cuLaunchGridAsync, d, false)
 COMMAND(3, cuLaunchCooperativeKernelMultiDevice, NULL, false)
 
-COMMANDS(9, cuMemcpyBatchAsync, i)
-COMMANDS(8, cuMemcpyBatchAsync_v2, h)
-COMMANDS(5, cuMemcpy3DBatchAsync, e)
-COMMANDS(4, cuMemcpy3DBatchAsync_v2, d)
+/* ---- commands that may use objects of several contexts */
+
+/* @add: adds the homes to the list, by the words of the command. */
+#define WIDE_COMMAND(n_words, name, stream_, per_thread, add)				\
+	ENQUEUE(n_words, name)								\
+	ADSM_WRAPPER CUresult name PARAMS_##n_words					\
+	{										\
+		CUstream stream = adsm_cuda_stream((CUstream)(stream_), per_thread);	\
+		struct adsm_home *own = adsm_cuda_concerned_by(stream);			\
+		struct adsm_cuda_others others = { .n = 0 };				\
+		word words[] = { WORDS_##n_words };					\
+											\
+		if (adsm_driver_active() && !(own && adsm_n_homes == 1))		\
+			add(&others, own, stream, words);				\
+		return adsm_cuda_unnamed_with(&others, stream, enqueue_##name, words);	\
+	}
+#define WIDE_COMMANDS(n, name, stream, add)			\
+	WIDE_COMMAND(n, name, stream, false, add)		\
+	WIDE_COMMAND(n, name##_ptsz, stream, true, add)
+
+/* An end of a copy. */
+static void add_end(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, CUdeviceptr p)
+{
+	struct adsm_driver_place place;
+
+	if (adsm_driver_find((void *)(uintptr_t)p, &place))
+		adsm_cuda_other(others, own, place.home, stream);
+}
+
+static void add_copies(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, const word *w)
+{
+	const CUdeviceptr *dsts = (const CUdeviceptr *)w[0], *srcs = (const CUdeviceptr *)w[1];
+
+	for (size_t i = 0; dsts && srcs && i < w[3]; i++) {
+		add_end(others, own, stream, dsts[i]);
+		add_end(others, own, stream, srcs[i]);
+	}
+}
+
+WIDE_COMMANDS(9, cuMemcpyBatchAsync, i, add_copies)
+WIDE_COMMANDS(8, cuMemcpyBatchAsync_v2, h, add_copies)
+
+/* CUDA_MEMCPY3D_BATCH_OP. */
+struct box_copy {
+	struct { int type; CUdeviceptr p; uint64_t rest[3]; } src, dst;	/* type 1: p is an address */
+	size_t extent[3];
+	int order;
+	unsigned flags;
+};
+
+static void add_boxes(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, const word *w)
+{
+	const struct box_copy *list = (const struct box_copy *)w[1];
+
+	for (size_t i = 0; list && i < w[0]; i++) {
+		if (list[i].dst.type == 1)
+			add_end(others, own, stream, list[i].dst.p);
+		if (list[i].src.type == 1)
+			add_end(others, own, stream, list[i].src.p);
+	}
+}
+
+WIDE_COMMANDS(5, cuMemcpy3DBatchAsync, e, add_boxes)
+WIDE_COMMANDS(4, cuMemcpy3DBatchAsync_v2, d, add_boxes)

@@ -292,6 +292,96 @@ static void many_peers(void)
 	open_to_peers(64);
 }
 
+/* ---- two contexts: a command uses the objects of its stream's context, whichever is current; and those that it names.
+ * Waiting is for any command. */
+
+static CUcontext second;
+static CUkernel kernel;
+static CUstream here, there;		/* of the first context, which is current, and of the second */
+static CUevent then;			/* of the second */
+
+static void prepare(CUdeviceptr *ret_b)
+{
+	CUlibrary library;
+
+	OK(cuLibraryLoadData(&library, module_image, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernel(&kernel, library, "increment"));
+	OK(cuStreamCreate(&here, CU_STREAM_NON_BLOCKING));
+	OK(cuCtxCreate_v2(&second, 0, 0));
+	*ret_b = take(SIZE);
+	OK(cuStreamCreate(&there, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&then, CU_EVENT_DISABLE_TIMING));
+	OK(cuCtxSetCurrent(context));
+}
+
+/* Protocol batch sees no touch: the program has to wait for the stream before it looks. */
+static void settle(CUstream stream)
+{
+	const char *protocol = getenv("ADSM_PROTOCOL");
+
+	if (!protocol || strcmp(protocol, "batch"))
+		return;
+	if (stream != there) {
+		OK(cuStreamSynchronize(stream));
+	} else {
+		OK(cuEventRecord(then, there));
+		OK(cuEventSynchronize(then));
+	}
+}
+
+static void launch_there(CUdeviceptr p)
+{
+	unsigned n = WORDS(SIZE);
+
+	OK(cuLaunchKernel((CUfunction)kernel, (n + 255) / 256, 1, 1, 256, 1, 1, 0, there, (void *[]){ &p, &n }, NULL));
+}
+
+static void copy_batch(CUdeviceptr to, CUdeviceptr from)
+{
+	size_t size = SIZE;
+
+	OK(cuMemcpyBatchAsync_v2(&to, &from, &size, 1, NULL, NULL, 0, here));
+	settle(here);
+}
+
+static void contexts(void)
+{
+	CUdeviceptr a = take(SIZE), b;
+	CUcontext third;
+
+	prepare(&b);
+	write_all(POINTER(a), SIZE);
+	write_all(POINTER(b), SIZE);
+	launch_there(b);
+	settle(there);
+	check(POINTER(b), SIZE, 1);
+	check(POINTER(a), SIZE, 0);
+	OK(cuStreamWriteValue32_v2(there, b + 4, 77, 0));
+	settle(there);
+	CHECK_EQ(POINTER(b)[1], 77);
+
+	/* A batch names objects of both. */
+	copy_batch(b, a);
+	check(POINTER(b), SIZE, 0);
+	POINTER(b)[7] = 1234;
+	copy_batch(a, b);
+	CHECK_EQ(POINTER(a)[7], 1234);
+	POINTER(a)[7] = 7;
+	launch(a, SIZE);
+	settle(NULL);
+	check(POINTER(a), SIZE, 1);
+
+	/* The current context has no objects at all. */
+	OK(cuCtxCreate_v2(&third, 0, 0));
+	POINTER(b)[7] = 7;
+	launch_there(b);
+	settle(there);
+	check(POINTER(b), SIZE, 1);
+	POINTER(b)[9] = 5;
+	copy_batch(b, a);
+	check(POINTER(b), SIZE, 1);
+}
+
 static void ipc(void)
 {
 	CUdeviceptr p = take(SIZE), q = take(SIZE), stays = take(SIZE);
@@ -311,7 +401,7 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } modes[] = {
 		{ "expandable", expandable }, { "managed", managed }, { "managed-pool", managed_pool },
-		{ "pool-access", pool_access }, { "peers", peers },
+		{ "pool-access", pool_access }, { "peers", peers }, { "contexts", contexts },
 		{ "many-peers", many_peers }, { "ipc", ipc },
 	};
 	const struct sigaction action = { .sa_handler = on_signal };

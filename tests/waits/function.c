@@ -37,6 +37,11 @@ struct adsm_home *adsm_cuda_current_home(void)
 	return &homes[current];
 }
 
+struct adsm_home *adsm_cuda_concerned_by(CUstream stream)
+{
+	return adsm_cuda_concerned();
+}
+
 bool adsm_cuda_capturing(CUstream stream)
 {
 	return false;

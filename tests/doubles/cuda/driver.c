@@ -36,7 +36,7 @@ static size_t n_rules;
 enum { NOT_STARTED, STARTED, ENDED, FORKED };
 
 static _Atomic int state;		/* helper threads come here when the process ends, too */
-static struct context *contexts;
+struct context *contexts;
 static struct context primary = { .primary = true };
 static unsigned n_retained, n_contexts_made;
 static CUresult lost_for_good;		/* what every call says that needs a device that works */

@@ -85,6 +85,12 @@ enum {
 
 typedef struct { char reserved[64]; } CUipcMemHandle;
 typedef struct { int srcAccessOrder; CUmemLocation srcLocHint, dstLocHint; unsigned flags; } CUmemcpyAttributes;
+typedef struct {
+	CUfunction function;
+	unsigned grid[3], block[3], shared;
+	CUstream stream;
+	void **params;
+} CUDA_LAUNCH_PARAMS;
 /* As CUDA_MEMCPY3D, with contexts where that has reserved words. */
 typedef CUDA_MEMCPY3D CUDA_MEMCPY3D_PEER;
 typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int result_out; }
@@ -135,6 +141,7 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuMemsetD16_v2, (CUdeviceptr p, unsigned short value, size_t n)) \
 	F(cuMemsetD2D32_v2, (CUdeviceptr p, size_t pitch, unsigned value, size_t n, size_t height)) \
 	F(cuMemsetD32Async, (CUdeviceptr p, unsigned value, size_t n, CUstream stream)) \
+	F(cuStreamWriteValue32_v2, (CUstream stream, CUdeviceptr p, uint32_t value, unsigned flags)) \
 	F(cuStreamWaitValue32_v2, (CUstream stream, CUdeviceptr p, uint32_t value, unsigned flags)) \
 	F(cuStreamBatchMemOp_v2, (CUstream stream, unsigned n, void *ops, unsigned flags)) \
 	F(cuMemsetD32_v2, (CUdeviceptr p, unsigned value, size_t n)) \
@@ -151,6 +158,7 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuStreamGetCtx, (CUstream stream, CUcontext *context)) \
 	F(cuStreamGetFlags, (CUstream stream, unsigned *flags)) \
 	F(cuStreamIsCapturing_ptsz, (CUstream stream, int *status)) \
+	F(cuLaunchCooperativeKernelMultiDevice, (CUDA_LAUNCH_PARAMS *list, unsigned n, unsigned flags)) \
 	F(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data)) \
 	F(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra)) \
 	F(cuGraphAddKernelNode, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n, \

@@ -614,8 +614,10 @@ static CUresult launch(struct context *ctx, struct CUfunc_st *function, const un
 		       unsigned shared, CUstream stream, bool per_thread, void **params, void **extra)
 {
 	struct op op;
-	CUresult error = module_launch(ctx, function, grid, block, shared, params, extra, &op);
+	CUresult error;
 
+	ctx = stream_context(ctx, stream, per_thread);
+	error = module_launch(ctx, function, grid, block, shared, params, extra, &op);
 	if (!error && plan.instant && !stream_is_capturing(ctx, stream, per_thread)) {
 		uint64_t until = plan.launch_ns ? driver_now_ns() + plan.launch_ns : 0;
 
@@ -642,7 +644,20 @@ CU_TWO(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *c, CUfunction function, v
        launch(ctx, function, (const unsigned[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
 	      (const unsigned[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes, c->hStream, per_thread,
 	      params, extra))
-CU_IN(cuLaunchCooperativeKernelMultiDevice, (void *list, unsigned n, unsigned flags), CUDA_ERROR_NOT_SUPPORTED)
+
+/* Each launch is in a context of its own: here all of them are on the one device. */
+static CUresult launch_all(struct context *ctx, const CUDA_LAUNCH_PARAMS *list, unsigned n)
+{
+	CUresult error = 0;
+
+	for (unsigned i = 0; i < n && !error; i++)
+		error = launch(ctx, list[i].function, list[i].grid, list[i].block, list[i].shared, list[i].stream,
+			       false, list[i].params, NULL);
+	return error;
+}
+
+CU_IN(cuLaunchCooperativeKernelMultiDevice, (CUDA_LAUNCH_PARAMS *list, unsigned n, unsigned flags),
+      launch_all(ctx, list, n))
 CU_OBSOLETE(cuLaunch)
 CU_OBSOLETE(cuLaunchGrid)
 CU_OBSOLETE(cuLaunchGridAsync)

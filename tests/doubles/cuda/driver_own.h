@@ -99,6 +99,8 @@ struct context {
 	unsigned n_capturing;
 };
 
+extern struct context *contexts;
+
 /* Under the lock: everything, but for copying and running. */
 extern pthread_mutex_t lock;
 extern pthread_cond_t changed;
@@ -269,6 +271,8 @@ struct op {				/* a command */
 CUresult stream_submit(struct context *ctx, CUstream stream, bool per_thread, struct op op, bool wait);
 /* NULL where there is no such stream. With the lock. */
 struct CUstream_st *stream_find_locked(struct context *ctx, CUstream stream, bool per_thread);
+/* The context whose commands the stream runs: @ctx, the current one, or another one's. */
+struct context *stream_context(struct context *ctx, CUstream stream, bool per_thread);
 int stream_worker(struct op *op);
 void stream_drain(struct context *ctx);
 /* A call that may not be made while one captures (@all: not even while it would not mind): 0 or the error. */

@@ -310,19 +310,40 @@ static struct CUstream_st *thread_stream(struct context *ctx)
 	return stream;
 }
 
-struct CUstream_st *stream_find_locked(struct context *ctx, CUstream handle, bool per_thread)
+/* Of the program's, in this context. */
+static struct CUstream_st *own_stream(struct context *ctx, CUstream handle)
 {
 	struct CUstream_st *stream = ctx->streams;
+
+	while (stream && (stream != handle || stream->destroyed || stream == ctx->legacy || stream->thread_id))
+		stream = stream->next;
+	return stream;
+}
+
+struct CUstream_st *stream_find_locked(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
 
 	if (handle == CU_STREAM_PER_THREAD || (!handle && per_thread))
 		return thread_stream(ctx);
 	if (!handle || handle == CU_STREAM_LEGACY)
 		return ctx->legacy;
-	while (stream && (stream != handle || stream->destroyed || stream == ctx->legacy || stream->thread_id))
-		stream = stream->next;
+	stream = own_stream(ctx, handle);
+	for (struct context *each = contexts; each && !stream; each = each->next)
+		stream = own_stream(each, handle);
 	if (!stream)
 		check_stream(handle);
 	return stream;
+}
+
+struct context *stream_context(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	pthread_mutex_unlock(&lock);
+	return stream ? stream->ctx : ctx;
 }
 
 static CUresult submit(struct CUstream_st *stream, struct op template, struct op **ret_op)
@@ -392,6 +413,7 @@ CUresult stream_submit(struct context *ctx, CUstream handle, bool per_thread, st
 
 	pthread_mutex_lock(&lock);
 	stream = stream_find_locked(ctx, handle, per_thread);
+	ctx = stream ? stream->ctx : ctx;
 	if (!stream) {
 		free(template.data);
 		error = CUDA_ERROR_INVALID_HANDLE;
@@ -511,6 +533,7 @@ static CUresult query(struct context *ctx, CUstream handle, bool per_thread)
 
 	pthread_mutex_lock(&lock);
 	stream = stream_find_locked(ctx, handle, per_thread);
+	ctx = stream ? stream->ctx : ctx;
 	if (!stream) {
 		error = CUDA_ERROR_INVALID_HANDLE;
 	} else if (stream->capture) {
@@ -538,6 +561,7 @@ static CUresult synchronize(struct context *ctx, CUstream handle, bool per_threa
 
 	pthread_mutex_lock(&lock);
 	stream = stream_find_locked(ctx, handle, per_thread);
+	ctx = stream ? stream->ctx : ctx;
 	if (!stream) {
 		error = CUDA_ERROR_INVALID_HANDLE;
 	} else if (stream->capture) {
@@ -610,7 +634,7 @@ static CUresult ask(struct context *ctx, CUstream handle, bool per_thread, unsig
 	if (stream && id)
 		*id = stream->id;
 	if (stream && context)
-		*context = (CUcontext)ctx;
+		*context = (CUcontext)stream->ctx;
 	pthread_mutex_unlock(&lock);
 	return stream ? 0 : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -688,7 +712,7 @@ static CUresult event_record(struct context *ctx, CUevent handle, CUstream on, b
 	pthread_mutex_lock(&lock);
 	event = event_of(handle);
 	stream = stream_find_locked(ctx, on, per_thread);
-	if (!event || !stream || event->ctx != ctx) {
+	if (!event || !stream || event->ctx != stream->ctx) {
 		error = CUDA_ERROR_INVALID_HANDLE;
 	} else if (stream->capture) {
 		event->capture = stream->capture;
