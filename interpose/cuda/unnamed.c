@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unnamed.c - commands that the driver gets as they are: graphs, launches of old CUDA versions, one kernel on several
- * devices, batches of copies. Each is an unnamed call: it may use every object of its stream's context, so all of them
- * are released. A batch of copies may also use objects of other contexts.
+ * devices, batches of copies or decompressions. Each is an unnamed call: it may use every object of its stream's
+ * context, so all of them are released. A batch may also use objects of other contexts.
  */
 #include "command.h"
 #include "home.h"
@@ -67,8 +67,8 @@ COMMAND(3, cuLaunchCooperativeKernelMultiDevice, NULL, false)
 	WIDE_COMMAND(n, name, stream, false, add)		\
 	WIDE_COMMAND(n, name##_ptsz, stream, true, add)
 
-/* An end of a copy. */
-static void add_end(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, CUdeviceptr p)
+/* An address that a batch names. */
+static void add_address(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, CUdeviceptr p)
 {
 	struct adsm_driver_place place;
 
@@ -81,8 +81,8 @@ static void add_copies(struct adsm_cuda_others *others, struct adsm_home *own, C
 	const CUdeviceptr *dsts = (const CUdeviceptr *)w[0], *srcs = (const CUdeviceptr *)w[1];
 
 	for (size_t i = 0; dsts && srcs && i < w[3]; i++) {
-		add_end(others, own, stream, dsts[i]);
-		add_end(others, own, stream, srcs[i]);
+		add_address(others, own, stream, dsts[i]);
+		add_address(others, own, stream, srcs[i]);
 	}
 }
 
@@ -103,11 +103,34 @@ static void add_boxes(struct adsm_cuda_others *others, struct adsm_home *own, CU
 
 	for (size_t i = 0; list && i < w[0]; i++) {
 		if (list[i].dst.type == 1)
-			add_end(others, own, stream, list[i].dst.p);
+			add_address(others, own, stream, list[i].dst.p);
 		if (list[i].src.type == 1)
-			add_end(others, own, stream, list[i].src.p);
+			add_address(others, own, stream, list[i].src.p);
 	}
 }
 
 WIDE_COMMANDS(5, cuMemcpy3DBatchAsync, e, add_boxes)
 WIDE_COMMANDS(4, cuMemcpy3DBatchAsync_v2, d, add_boxes)
+
+/* CUmemDecompressParams. */
+struct decompression {
+	size_t src_size, dst_size;
+	uint32_t *written;
+	const void *src;
+	void *dst;
+	int algorithm;
+	char padding[20];
+};
+
+static void add_decompressions(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, const word *w)
+{
+	const struct decompression *list = (const struct decompression *)w[0];
+
+	for (size_t i = 0; list && i < w[1]; i++) {
+		add_address(others, own, stream, (uintptr_t)list[i].dst);
+		add_address(others, own, stream, (uintptr_t)list[i].src);
+		add_address(others, own, stream, (uintptr_t)list[i].written);
+	}
+}
+
+WIDE_COMMANDS(5, cuMemBatchDecompressAsync, e, add_decompressions)

@@ -371,13 +371,24 @@ static void contexts(void)
 	settle(NULL);
 	check(POINTER(a), SIZE, 1);
 
+	OK(cuMemBatchDecompressAsync(&(CUmemDecompressParams){ .srcNumBytes = SIZE, .dstNumBytes = SIZE,
+							       .src = POINTER(a), .dst = POINTER(b) },
+				     1, 0, NULL, here));
+	settle(here);
+	check(POINTER(b), SIZE, 1);
+	POINTER(b)[3] = 33;
+	OK(cuMemBatchDecompressAsync(&(CUmemDecompressParams){ .srcNumBytes = 16, .dstNumBytes = 16,
+							       .src = POINTER(b), .dst = POINTER(a) },
+				     1, 0, NULL, here));
+	settle(here);
+	CHECK_EQ(POINTER(a)[3], 33);
+	POINTER(a)[3] = POINTER(b)[3] = 4;
+
 	/* The current context has no objects at all. */
 	OK(cuCtxCreate_v2(&third, 0, 0));
-	POINTER(b)[7] = 7;
 	launch_there(b);
 	settle(there);
-	check(POINTER(b), SIZE, 1);
-	POINTER(b)[9] = 5;
+	check(POINTER(b), SIZE, 2);
 	copy_batch(b, a);
 	check(POINTER(b), SIZE, 1);
 }

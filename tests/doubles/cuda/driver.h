@@ -91,6 +91,14 @@ typedef struct {
 	CUstream stream;
 	void **params;
 } CUDA_LAUNCH_PARAMS;
+typedef struct {
+	size_t srcNumBytes, dstNumBytes;
+	uint32_t *dstActBytes;
+	const void *src;
+	void *dst;
+	int algo;
+	unsigned char padding[20];
+} CUmemDecompressParams;
 /* As CUDA_MEMCPY3D, with contexts where that has reserved words. */
 typedef CUDA_MEMCPY3D CUDA_MEMCPY3D_PEER;
 typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int result_out; }
@@ -123,6 +131,8 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuMemAllocFromPoolAsync, (CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream)) \
 	F(cuMemAllocManaged, (CUdeviceptr *p, size_t size, unsigned flags)) \
 	F(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)) \
+	F(cuMemBatchDecompressAsync, (CUmemDecompressParams *list, size_t n, unsigned flags, size_t *failed, \
+				      CUstream stream)) \
 	F(cuMemPoolCreate, (CUmemoryPool *pool, const void *properties)) \
 	F(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *access, size_t n)) \
 	F(cuMemHostAlloc, (void **p, size_t size, unsigned flags)) \

@@ -269,6 +269,25 @@ CU_TWO(cuMemcpy3DBatchAsync, _ptsz, (size_t n, void *ops, size_t *failed, unsign
 CU_TWO(cuMemcpy3DBatchAsync_v2, _ptsz, (size_t n, void *ops, unsigned long long flags, CUstream stream),
        CUDA_ERROR_NOT_SUPPORTED)
 
+/* Nothing is compressed here: the bytes are copied. */
+static CUresult decompress(struct context *ctx, const CUmemDecompressParams *list, size_t n, size_t *ret_failed,
+			   CUstream stream, bool per_thread)
+{
+	for (size_t i = 0; i < n; i++) {
+		CUresult error = copy_line(ctx, stream, per_thread, P(list[i].dst), WHATEVER, P(list[i].src), WHATEVER,
+					   list[i].srcNumBytes, true);
+
+		if (error && ret_failed)
+			*ret_failed = i;
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+CU_TWO(cuMemBatchDecompressAsync, _ptsz, (CUmemDecompressParams *list, size_t n, unsigned flags, size_t *failed,
+					  CUstream stream), decompress(ctx, list, n, failed, stream, per_thread))
+
 /* ---- in two and three dimensions */
 
 /* What a descriptor says of an end: its base and what is meant by it. */

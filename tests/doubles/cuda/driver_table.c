@@ -138,6 +138,7 @@ static const struct {
 	{ 6000, "cuMemAllocManaged", "", "" },
 	{ 2000, "cuMemAllocPitch", "", "" },
 	{ 3020, "cuMemAllocPitch", "_v2", "" },
+	{ 12060, "cuMemBatchDecompressAsync", "", "_ptsz" },
 	{ 10020, "cuMemCreate", "", "" },
 	{ 10020, "cuMemExportToShareableHandle", "", "" },
 	{ 2000, "cuMemFree", "", "" },
