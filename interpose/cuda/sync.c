@@ -18,11 +18,26 @@ int adsm_cuda_acquire(struct adsm_home *home)
 	return error ? error : adsm_driver_sync(home);
 }
 
-/* @result: of the driver. */
+/* Do touches of the home's objects not fetch, and can the library? */
+static bool must_fetch(const struct adsm_home *home)
+{
+	return atomic_load(&home->n_undetected) && !adsm_cuda_has_ended(home) && !atomic_load(&home->device->lost);
+}
+
+/*
+ * @result: of the driver. @home: of the context that the program has waited for. An event may be another context's, and
+ * a stream may have waited for one. So objects of other homes are fetched, too, if touches do not fetch them.
+ */
 static CUresult acquire_of(CUresult result, struct adsm_home *home)
 {
-	int error = result == CUDA_SUCCESS && home ? adsm_cuda_acquire(home) : 0;
+	int error = 0;
 
+	for (int i = 0; result == CUDA_SUCCESS && adsm_driver_active() && i < adsm_n_homes && !error; i++) {
+		struct adsm_home *each = &adsm_homes[i];
+
+		if (each == home || must_fetch(each))
+			error = adsm_cuda_acquire(each);
+	}
 	return error ? adsm_cuda_result(error) : result;
 }
 
