@@ -2,7 +2,8 @@
 /*
  * unnamed.c - commands that the driver gets as they are: graphs, launches of old CUDA versions, one kernel on several
  * devices, batches of copies or decompressions. Each is an unnamed call: it may use every object of its stream's
- * context, so all of them are released. A batch may also use objects of other contexts.
+ * context, so all of them are released. A batch may also use objects of other contexts, and the kernel on several
+ * devices runs in several contexts.
  */
 #include "command.h"
 #include "home.h"
@@ -45,7 +46,6 @@ COMMANDS(2, cuGraphLaunch, b)
 COMMAND(1, cuLaunch, NULL, false)
 COMMAND(3, cuLaunchGrid, NULL, false)
 COMMAND(4, cuLaunchGridAsync, d, false)
-COMMAND(3, cuLaunchCooperativeKernelMultiDevice, NULL, false)
 
 /* ---- commands that may use objects of several contexts */
 
@@ -66,6 +66,31 @@ COMMAND(3, cuLaunchCooperativeKernelMultiDevice, NULL, false)
 #define WIDE_COMMANDS(n, name, stream, add)			\
 	WIDE_COMMAND(n, name, stream, false, add)		\
 	WIDE_COMMAND(n, name##_ptsz, stream, true, add)
+
+/* CUDA_LAUNCH_PARAMS. */
+struct launch {
+	CUfunction function;
+	unsigned grid[3], block[3], shared;
+	CUstream stream;
+	void **params;
+};
+
+/* The first launch's stream stands for the command. */
+static CUstream first_stream(word list, word n)
+{
+	return list && (unsigned)n ? ((const struct launch *)list)->stream : NULL;
+}
+
+static void add_launches(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, const word *w)
+{
+	const struct launch *list = (const struct launch *)w[0];
+
+	(void)stream;
+	for (unsigned i = 1; list && i < (unsigned)w[1]; i++)
+		adsm_cuda_other(others, own, adsm_cuda_concerned_by(list[i].stream), list[i].stream);
+}
+
+WIDE_COMMAND(3, cuLaunchCooperativeKernelMultiDevice, first_stream(a, b), false, add_launches)
 
 /* An address that a batch names. */
 static void add_address(struct adsm_cuda_others *others, struct adsm_home *own, CUstream stream, CUdeviceptr p)

@@ -297,6 +297,7 @@ static void many_peers(void)
 
 static CUcontext second;
 static CUkernel kernel;
+static CUfunction increment_there;
 static CUstream here, there;		/* of the first context, which is current, and of the second */
 static CUevent then;			/* of the second */
 
@@ -308,6 +309,7 @@ static void prepare(CUdeviceptr *ret_b)
 	OK(cuLibraryGetKernel(&kernel, library, "increment"));
 	OK(cuStreamCreate(&here, CU_STREAM_NON_BLOCKING));
 	OK(cuCtxCreate_v2(&second, 0, 0));
+	OK(cuKernelGetFunction(&increment_there, kernel));
 	*ret_b = take(SIZE);
 	OK(cuStreamCreate(&there, CU_STREAM_NON_BLOCKING));
 	OK(cuEventCreate(&then, CU_EVENT_DISABLE_TIMING));
@@ -344,6 +346,27 @@ static void copy_batch(CUdeviceptr to, CUdeviceptr from)
 	settle(here);
 }
 
+static void decompress(CUdeviceptr to, CUdeviceptr from, size_t size)
+{
+	OK(cuMemBatchDecompressAsync(&(CUmemDecompressParams){ .srcNumBytes = size, .dstNumBytes = size,
+							       .src = POINTER(from), .dst = POINTER(to) },
+				     1, 0, NULL, here));
+	settle(here);
+}
+
+/* One kernel in both contexts. */
+static void launch_both(CUdeviceptr a, CUdeviceptr b)
+{
+	unsigned n = WORDS(SIZE), blocks = (n + 255) / 256;
+
+	OK(cuLaunchCooperativeKernelMultiDevice((CUDA_LAUNCH_PARAMS[]){
+		{ increment, { blocks, 1, 1 }, { 256, 1, 1 }, 0, here, (void *[]){ &a, &n } },
+		{ increment_there, { blocks, 1, 1 }, { 256, 1, 1 }, 0, there, (void *[]){ &b, &n } },
+	}, 2, 0));
+	settle(here);
+	settle(there);
+}
+
 static void contexts(void)
 {
 	CUdeviceptr a = take(SIZE), b;
@@ -371,26 +394,24 @@ static void contexts(void)
 	settle(NULL);
 	check(POINTER(a), SIZE, 1);
 
-	OK(cuMemBatchDecompressAsync(&(CUmemDecompressParams){ .srcNumBytes = SIZE, .dstNumBytes = SIZE,
-							       .src = POINTER(a), .dst = POINTER(b) },
-				     1, 0, NULL, here));
-	settle(here);
+	decompress(b, a, SIZE);
 	check(POINTER(b), SIZE, 1);
 	POINTER(b)[3] = 33;
-	OK(cuMemBatchDecompressAsync(&(CUmemDecompressParams){ .srcNumBytes = 16, .dstNumBytes = 16,
-							       .src = POINTER(b), .dst = POINTER(a) },
-				     1, 0, NULL, here));
-	settle(here);
+	decompress(a, b, 16);
 	CHECK_EQ(POINTER(a)[3], 33);
 	POINTER(a)[3] = POINTER(b)[3] = 4;
+
+	launch_both(a, b);
+	check(POINTER(b), SIZE, 2);
+	check(POINTER(a), SIZE, 2);
 
 	/* The current context has no objects at all. */
 	OK(cuCtxCreate_v2(&third, 0, 0));
 	launch_there(b);
 	settle(there);
-	check(POINTER(b), SIZE, 2);
+	check(POINTER(b), SIZE, 3);
 	copy_batch(b, a);
-	check(POINTER(b), SIZE, 1);
+	check(POINTER(b), SIZE, 2);
 }
 
 static void ipc(void)
