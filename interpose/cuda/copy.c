@@ -148,19 +148,21 @@ static CUresult copy_ordered(struct copy *copy)
 			return passed(real_cu(name) args);						\
 		return run(&copy);									\
 	}
-#define COPIES_NOW(name, params, args, to, from)		\
-	COPY(name, params, args, to, from, NULL, copy_now, )	\
-	COPY(name##_ptds, params, args, to, from, CU_STREAM_PER_THREAD, copy_now, )
+#define COPIES_NOW(name, params, args, to, from, passed)		\
+	COPY(name, params, args, to, from, NULL, copy_now, passed)	\
+	COPY(name##_ptds, params, args, to, from, CU_STREAM_PER_THREAD, copy_now, passed)
 #define COPIES_ORDERED(name, params, args, to, from)					\
 	COPY(name, params, args, to, from, stream, copy_ordered, adsm_cuda_passed)	\
 	COPY(name##_ptsz, params, args, to, from, adsm_cuda_stream(stream, true), copy_ordered, adsm_cuda_passed)
 
-COPIES_NOW(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size), ANY, ANY)
-COPIES_NOW(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size), (dst, src, size), DEVICE, HOST)
-COPIES_NOW(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size), (dst, src, size), HOST, DEVICE)
-COPIES_NOW(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size), DEVICE, DEVICE)
+/* The driver does not wait for the end of a copy inside the device, even if the program did not ask for a stream. */
+COPIES_NOW(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size), ANY, ANY, adsm_cuda_passed)
+COPIES_NOW(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size), (dst, src, size), DEVICE, HOST, )
+COPIES_NOW(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size), (dst, src, size), HOST, DEVICE, )
+COPIES_NOW(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size), (dst, src, size), DEVICE, DEVICE,
+	   adsm_cuda_passed)
 COPIES_NOW(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size),
-	   (dst, dst_context, src, src_context, size), ANY, ANY)
+	   (dst, dst_context, src, src_context, size), ANY, ANY, adsm_cuda_passed)
 
 COPIES_ORDERED(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream),
 	       (dst, src, size, stream), ANY, ANY)

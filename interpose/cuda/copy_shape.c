@@ -148,7 +148,7 @@ static bool shaped_peer(struct shaped *shaped, const CUDA_MEMCPY3D_PEER *copy)
 	{													\
 		struct shaped shaped = { .now = real_cu(name), .stream = adsm_cuda_stream(NULL, per_thread) };	\
 														\
-		return ends(&shaped, copy) ? copy_shaped(&shaped) : shaped.now(copy);				\
+		return ends(&shaped, copy) ? copy_shaped(&shaped) : adsm_cuda_passed(shaped.now(copy));		\
 	}
 SHAPED_NOW(cuMemcpy2D_v2, false, shaped_2d)
 SHAPED_NOW(cuMemcpy2D_v2_ptds, true, shaped_2d)
@@ -199,7 +199,8 @@ static CUDA_MEMCPY2D from_array(int type, CUdeviceptr p, CUarray src, size_t off
 					 .stream = adsm_cuda_stream(NULL, per_thread) };		\
 		CUDA_MEMCPY2D copy = __VA_ARGS__;							\
 													\
-		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) : real_cu(name) args;	\
+		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) :			\
+			adsm_cuda_passed(real_cu(name) args);						\
 	}
 #define ARRAYS_NOW(name, params, args, ...)								\
 	ARRAY_NOW(name, cuMemcpy2D_v2, false, params, args, __VA_ARGS__)				\

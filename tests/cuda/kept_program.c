@@ -71,7 +71,7 @@ static void turns(void)
 /* Whatever was launched has ended when memory has been freed: the library's calls, and what it does not see. */
 static void waits(void)
 {
-	CUdeviceptr used, managed, p;
+	CUdeviceptr used, managed, copy, p;
 	unsigned *back;
 
 	turn(SIZE);
@@ -101,6 +101,20 @@ static void waits(void)
 		OK(cuMemFree_v2(p));
 		CHECKF(back[0] == i, "round %u: the copy is %u", i, back[0]);
 	}
+
+	/* The driver does not wait for a copy inside the device. */
+	OK(cuMemAllocManaged(&copy, SIZE, 1));
+	for (unsigned i = 1; i <= 3; i++) {
+		*(unsigned *)(uintptr_t)managed = 100 + i;
+		turn(SIZE);
+		turn(SIZE);
+		p = take(SIZE);
+		OK(cuMemcpyDtoD_v2(copy, managed, SIZE));
+		OK(cuMemFree_v2(p));
+		CHECKF(*(volatile unsigned *)(uintptr_t)copy == 100 + i, "round %u: %u", i,
+		       *(unsigned *)(uintptr_t)copy);
+	}
+	OK(cuMemFree_v2(copy));
 	OK(cuMemFree_v2(managed));
 }
 
