@@ -8,7 +8,9 @@
 #include "start/at_exit.h"
 
 #define DEVICES_MAX 64		/* whose primary contexts are counted */
+#define ATTACHED_MAX 64		/* contexts to which the program is attached more than once */
 
+ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
 ADSM_CU_CALLED(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active));
 
 /* Exit handlers that the program sets after this call run before the driver ends, and can still use the library. */
@@ -24,7 +26,36 @@ ADSM_CU_WRAPPER(cuInit, (unsigned flags))
 /* How often the program has retained a device's primary context. The count may be wrong, because the library does not
  * see all calls. Then the library's own reference keeps the context alive. */
 static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
-static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
+static struct adsm_mutex contexts_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
+
+/* How often the program has attached to a context, apart from making it. If there are too many such contexts, the
+ * library no longer knows which detachment ends one, and ends nothing. */
+static struct { CUcontext context; unsigned n; } attached[ATTACHED_MAX];
+static bool too_many_attached;
+
+/* The entry of a context, or a free one (NULL), or ATTACHED_MAX. Lock held. */
+static size_t find_attached(CUcontext context)
+{
+	size_t i = 0;
+
+	while (i < ATTACHED_MAX && attached[i].context != context)
+		i++;
+	return i;
+}
+
+/* The context ends, however often the program is attached. */
+static void forget_attached(CUcontext context)
+{
+	size_t i;
+
+	adsm_mutex_lock(&contexts_lock);
+	i = find_attached(context);
+	if (i < ATTACHED_MAX) {
+		attached[i].context = NULL;
+		attached[i].n = 0;
+	}
+	adsm_mutex_unlock(&contexts_lock);
+}
 
 /*
  * The context is about to end. End the library's parts of it first; after that, no command can use its objects.
@@ -36,6 +67,7 @@ static void end_context(CUcontext context, bool always)
 
 	if (!context)
 		return;
+	forget_attached(context);
 	home = adsm_driver_home_of(context);
 	/* The context's streams end with it, so their launches must be noted now. */
 	if (home && !adsm_cuda_has_ended(home))
@@ -59,6 +91,51 @@ static void end_context(CUcontext context, bool always)
 END(cuCtxDestroy, CUcontext, context, context, true)
 END(cuCtxDestroy_v2, CUcontext, context, context, true)
 
+ADSM_CU_WRAPPER(cuCtxAttach, (CUcontext *context, unsigned flags))
+{
+	CUresult result;
+	size_t i;
+
+	ADSM_LOANS_FOR(result, real_cu(cuCtxAttach)(context, flags), ADSM_LOAN(context, sizeof(*context)));
+	if (result != CUDA_SUCCESS)
+		return result;
+	adsm_mutex_lock(&contexts_lock);
+	i = find_attached(*context);
+	if (i == ATTACHED_MAX)
+		i = find_attached(NULL);
+	if (i < ATTACHED_MAX) {
+		attached[i].context = *context;
+		attached[i].n++;
+	} else {
+		too_many_attached = true;
+	}
+	adsm_mutex_unlock(&contexts_lock);
+	return result;
+}
+
+/* The program detaches from a context once. Returns the context if that ends it, else NULL. The driver refuses to
+ * detach from a context that is not current, and from a primary one. */
+static CUcontext context_to_detach(CUcontext context)
+{
+	CUcontext current = NULL;
+	bool ends;
+	size_t i;
+
+	if (!context || real_cu(cuCtxGetCurrent)(&current) != CUDA_SUCCESS || current != context)
+		return NULL;
+	adsm_mutex_lock(&contexts_lock);
+	i = find_attached(context);
+	ends = i == ATTACHED_MAX && !too_many_attached;
+	for (size_t k = 0; k < DEVICES_MAX; k++)
+		ends &= primary[k].context != context;
+	if (i < ATTACHED_MAX && !--attached[i].n)
+		attached[i].context = NULL;
+	adsm_mutex_unlock(&contexts_lock);
+	return ends ? context : NULL;
+}
+
+END(cuCtxDetach, CUcontext, context, context_to_detach(context), true)
+
 ADSM_CU_WRAPPER(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device))
 {
 	CUresult result;
@@ -66,10 +143,10 @@ ADSM_CU_WRAPPER(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device))
 	ADSM_LOANS_FOR(result, real_cu(cuDevicePrimaryCtxRetain)(context, device),
 		       ADSM_LOAN(context, sizeof(*context)));
 	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
-		adsm_mutex_lock(&primary_lock);
+		adsm_mutex_lock(&contexts_lock);
 		primary[device].context = *context;
 		primary[device].n++;
-		adsm_mutex_unlock(&primary_lock);
+		adsm_mutex_unlock(&contexts_lock);
 	}
 	return result;
 }
@@ -81,12 +158,12 @@ static CUcontext context_to_release(CUdevice device)
 
 	if (device < 0 || device >= DEVICES_MAX)
 		return NULL;
-	adsm_mutex_lock(&primary_lock);
+	adsm_mutex_lock(&contexts_lock);
 	if (primary[device].n && !--primary[device].n) {
 		context = primary[device].context;
 		primary[device].context = NULL;
 	}
-	adsm_mutex_unlock(&primary_lock);
+	adsm_mutex_unlock(&contexts_lock);
 	return context;
 }
 
@@ -101,9 +178,9 @@ static CUcontext context_to_reset(CUdevice device)
 	int active;
 
 	if (device >= 0 && device < DEVICES_MAX) {
-		adsm_mutex_lock(&primary_lock);
+		adsm_mutex_lock(&contexts_lock);
 		context = primary[device].context;
-		adsm_mutex_unlock(&primary_lock);
+		adsm_mutex_unlock(&contexts_lock);
 	}
 	if (context)
 		return context;

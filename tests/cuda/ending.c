@@ -5,7 +5,8 @@
  *	exit			with handlers that were registered before and after the driver's
  *	exit-large		with more bytes than the library fetches at the end
  *	exit-running		with a kernel that never ends
- *	destroy, reset, release	a context of its own, and the device's
+ *	destroy, detach		a context of its own
+ *	reset, release		the device's
  *	destroy-held		a context with memory that the program holds
  *
  * It prints what every call returned. It touches device pointers only in a test: without the library they may be
@@ -262,6 +263,28 @@ static void end_by_destroy(void)
 	go_on(primary);
 }
 
+static void end_by_detach(void)
+{
+	CUcontext context, again, primary;
+	unsigned value;
+
+	GOOD(cuInit(0), "init");
+	primary = retain();
+	GOOD(cuCtxCreate_v2(&context, 0, 0), "create");
+	begin(context);
+	GOOD(cuCtxAttach(&again, 0), "attach");
+	CHECK(again == context);
+	GOOD(cuCtxDetach(context), "detach");
+	/* That was one of two. */
+	GOOD(launch(), "launch");
+	GOOD(cuCtxSynchronize(), "synchronize");
+	CHECKF(!shared || (!try(p + 8, &value) && value == in[8] + 2), "it is not there");
+	check_out(2);
+	GOOD(cuCtxDetach(context), "detach");
+	has_ended(1);
+	go_on(primary);
+}
+
 static void end_held(void)
 {
 	int (*hold)(const void *p, size_t size, unsigned access);
@@ -314,7 +337,7 @@ static void end_by_release(void)
 static const struct { const char *name; void (*run)(void); } modes[] = {
 	{ "exit", leave }, { "exit-large", leave_large }, { "exit-running", leave_running },
 	{ "destroy", end_by_destroy }, { "reset", end_by_reset }, { "release", end_by_release },
-	{ "destroy-held", end_held },
+	{ "destroy-held", end_held }, { "detach", end_by_detach },
 };
 
 int main(int argc, char **argv)

@@ -805,6 +805,7 @@ static CUresult create(CUcontext *ret, unsigned flags, CUdevice device)
 	if (!ctx)
 		return CUDA_ERROR_INVALID_VALUE;
 	ctx->flags = flags;
+	ctx->n_attached = 1;
 	pthread_mutex_lock(&lock);
 	add_context(ctx);
 	begin_context(ctx);
@@ -861,6 +862,16 @@ CU(cuCtxDestroy_v2, (CUcontext handle))
 	ENTER(cuCtxDestroy_v2, INITIALISED);
 	return destroy(handle);
 }
+
+static CUresult detach(struct context *ctx, CUcontext handle)
+{
+	if ((CUcontext)ctx != handle || ctx->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return --ctx->n_attached ? 0 : destroy(handle);
+}
+
+CU_IN(cuCtxAttach, (CUcontext *ret, unsigned flags), (ctx->n_attached++, *ret = (CUcontext)ctx, 0))
+CU_IN(cuCtxDetach, (CUcontext handle), detach(ctx, handle))
 
 CU(cuCtxGetCurrent, (CUcontext *ret))
 {

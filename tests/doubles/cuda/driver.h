@@ -110,6 +110,8 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuDeviceGetMemPool, (CUmemoryPool *pool, CUdevice device)) \
 	F(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
 	F(cuDevicePrimaryCtxReset_v2, (CUdevice device)) \
+	F(cuCtxAttach, (CUcontext *context, unsigned flags)) \
+	F(cuCtxDetach, (CUcontext context)) \
 	F(cuCtxCreate_v2, (CUcontext *context, unsigned flags, CUdevice device)) \
 	F(cuCtxCreate_v4, (CUcontext *ret, void *params, unsigned flags, CUdevice device)) \
 	F(cuCtxDestroy_v2, (CUcontext context)) \

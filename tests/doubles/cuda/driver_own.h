@@ -94,6 +94,7 @@ struct context {
 	struct context *next;
 	bool primary, alive;
 	unsigned flags, id;
+	unsigned n_attached;		/* by cuCtxCreate() and cuCtxAttach(), which cuCtxDetach() takes back */
 	CUresult error;			/* sticky */
 	struct CUstream_st *streams, *legacy;
 	unsigned n_capturing;

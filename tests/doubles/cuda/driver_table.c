@@ -13,12 +13,14 @@ static const struct {
 	const char *name, *suffix;	/* of the symbol */
 	const char *per_thread;		/* its suffix in that flavour; "": it has none */
 } table[] = {
+	{ 2000, "cuCtxAttach", "", "" },
 	{ 2000, "cuCtxCreate", "", "" },
 	{ 3020, "cuCtxCreate", "_v2", "" },
 	{ 11040, "cuCtxCreate", "_v3", "" },
 	{ 12050, "cuCtxCreate", "_v4", "" },
 	{ 2000, "cuCtxDestroy", "", "" },
 	{ 4000, "cuCtxDestroy", "_v2", "" },
+	{ 2000, "cuCtxDetach", "", "" },
 	{ 4000, "cuCtxEnablePeerAccess", "", "" },
 	{ 3020, "cuCtxGetApiVersion", "", "" },
 	{ 3020, "cuCtxGetCacheConfig", "", "" },
