@@ -92,7 +92,8 @@ QUERY(2, cuModuleGetFunctionCount, OUT(a, 4))
 QUERY(4, cuModuleGetGlobal_v2, OUT(a, 8), OUT(b, 8), TEXT(d))
 QUERY(3, cuModuleGetTexRef, OUT(a, 8), TEXT(c))
 QUERY(3, cuModuleGetSurfRef, OUT(a, 8), TEXT(c))
-QUERY(4, cuLinkCreate_v2, OUTS(b, a, 4), OUTS(c, a, 8), OUT(d, 8))
+/* The driver writes to the values (c) until cuLinkDestroy(), so they cannot be lent. */
+QUERY(4, cuLinkCreate_v2, OUTS(b, a, 4), OUT(d, 8))
 QUERY(3, cuLinkComplete, OUT(b, 8), OUT(c, 8))
 
 /* ---- libraries */

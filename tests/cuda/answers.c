@@ -148,6 +148,19 @@ static void queries(void)
 	SAME(cuGetProcAddress_v2(strcpy(at->text, "cuInit"), A(0, void *), 12000, 0, A(1, int)));
 }
 
+/* The driver writes to the list of values until the end. */
+static void makes_link(void)
+{
+	int option = 2;			/* a time */
+	CUlinkState state;
+
+	page->values[0] = NULL;
+	OK(cuLinkCreate_v2(1, &option, page->values, &state));
+	page->words[0] = 1;
+	OK(cuLinkDestroy(state));
+	CHECK(page->values[0] == (void *)(uintptr_t)TEST_CUDA_LINK_TIME && page->words[0] == 1);
+}
+
 static void makers(void)
 {
 	CUlibrary library;
@@ -165,6 +178,7 @@ static void makers(void)
 	MAKES(cuEventCreate(A(0, CUevent), 0), !cuEventRecord(ANSWER(0, CUevent), stream));
 	MAKES(cuModuleLoadData(A(0, CUmodule), module_image), ANSWER(0, CUmodule) != module);
 	MAKES(cuDevicePrimaryCtxRetain(A(0, CUcontext), 0), ANSWER(0, CUcontext) == context);
+	makes_link();
 }
 
 static void captures(void)

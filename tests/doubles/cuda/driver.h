@@ -85,6 +85,8 @@ enum {
 
 typedef struct { char reserved[64]; } CUipcMemHandle;
 typedef struct { int srcAccessOrder; CUmemLocation srcLocHint, dstLocHint; unsigned flags; } CUmemcpyAttributes;
+typedef struct CUlinkState_st *CUlinkState;
+#define TEST_CUDA_LINK_TIME 1234	/* the double's first option value, from cuLinkDestroy() on */
 typedef struct {
 	CUfunction function;
 	unsigned grid[3], block[3], shared;
@@ -119,6 +121,8 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuCtxGetStreamPriorityRange, (int *least, int *greatest)) \
 	F(cuCtxSetCurrent, (CUcontext context)) \
 	F(cuModuleLoadData, (CUmodule *module, const void *image)) \
+	F(cuLinkCreate_v2, (unsigned n, int *options, void **values, CUlinkState *state)) \
+	F(cuLinkDestroy, (CUlinkState state)) \
 	F(cuLibraryEnumerateKernels, (CUkernel *kernels, unsigned n, CUlibrary library)) \
 	F(cuLibraryGetKernel, (CUkernel *kernel, CUlibrary library, const char *name)) \
 	F(cuLibraryGetModule, (CUmodule *module, CUlibrary library)) \

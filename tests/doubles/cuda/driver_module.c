@@ -661,3 +661,29 @@ CU_IN(cuLaunchCooperativeKernelMultiDevice, (CUDA_LAUNCH_PARAMS *list, unsigned 
 CU_OBSOLETE(cuLaunch)
 CU_OBSOLETE(cuLaunchGrid)
 CU_OBSOLETE(cuLaunchGridAsync)
+
+/* ---- the linker, which links nothing. It keeps the caller's list of values, and the first one gets its time. */
+
+struct CUlinkState_st {
+	void **values;			/* NULL: none */
+};
+
+static CUresult link_create(unsigned n, void **values, CUlinkState *ret)
+{
+	*ret = malloc(sizeof(**ret));
+	if (!*ret)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	(*ret)->values = n ? values : NULL;
+	return 0;
+}
+
+static CUresult link_destroy(CUlinkState state)
+{
+	if (state->values)
+		state->values[0] = (void *)(uintptr_t)TEST_CUDA_LINK_TIME;
+	free(state);
+	return 0;
+}
+
+CU_IN(cuLinkCreate_v2, (unsigned n, int *options, void **values, CUlinkState *ret), link_create(n, values, ret))
+CU_IN(cuLinkDestroy, (CUlinkState state), link_destroy(state))

@@ -127,6 +127,8 @@ static const struct {
 	{ 12000, "cuLibraryLoadData", "", "" },
 	{ 12000, "cuLibraryLoadFromFile", "", "" },
 	{ 12000, "cuLibraryUnload", "", "" },
+	{ 6050, "cuLinkCreate", "_v2", "" },
+	{ 5050, "cuLinkDestroy", "", "" },
 	{ 10020, "cuMemAddressFree", "", "" },
 	{ 10020, "cuMemAddressReserve", "", "" },
 	{ 8000, "cuMemAdvise", "", "" },
