@@ -231,3 +231,47 @@ KERNEL_NODES(cuGraphAddKernelNode, (CUgraphNode *ret, CUgraph graph, const CUgra
 KERNEL_NODES(cuGraphKernelNodeSetParams, (CUgraphNode of, const void *given), (of, own), ADSM_LOAN(own, 0))
 KERNEL_NODES(cuGraphExecKernelNodeSetParams, (CUgraphExec graph, CUgraphNode of, const void *given),
 	     (graph, of, own), ADSM_LOAN(own, 0))
+
+/* ---- nodes of any kind. Only kernels have arguments. The driver may write to the parameters of other nodes. */
+
+/* CUgraphNodeParams. */
+union any_node {
+	struct { int type, reserved[3]; struct node kernel; } is;	/* type 0: a kernel */
+	char bytes[256];
+};
+
+/* What the driver gets in place of @given: @own if it is a kernel. */
+static void *any_node_begin(union any_node *own, struct arguments *arguments, void *given)
+{
+	if (!given)
+		return NULL;
+	memcpy(own, given, sizeof(*own));
+	if (own->is.type)
+		return given;
+	node_begin(&own->is.kernel, arguments, &((union any_node *)given)->is.kernel, NODE_V2);
+	return own;
+}
+
+#define ANY_NODE(name, params_, args, ...)								\
+	ADSM_CU_WRAPPER(name, params_)									\
+	{												\
+		struct arguments arguments = { NULL, NULL, NULL };					\
+		union any_node own;									\
+		CUresult result;									\
+													\
+		given = any_node_begin(&own, &arguments, given);					\
+		do											\
+			ADSM_LOANS_FOR(result, real_cu(name) args, ADSM_LOAN(given, sizeof(own)), __VA_ARGS__); \
+		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));		\
+		free_copies(&arguments);								\
+		return result;										\
+	}
+ANY_NODE(cuGraphAddNode, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, size_t n, void *given),
+	 (ret, graph, after, n, given), ADSM_LOAN(ret, sizeof(*ret)), ADSM_LOAN(after, n * sizeof(*after)))
+ANY_NODE(cuGraphAddNode_v2, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, const uint64_t *edges, size_t n,
+			     void *given),
+	 (ret, graph, after, edges, n, given), ADSM_LOAN(ret, sizeof(*ret)), ADSM_LOAN(after, n * sizeof(*after)),
+	 ADSM_LOAN(edges, n * sizeof(*edges)))
+ANY_NODE(cuGraphNodeSetParams, (CUgraphNode of, void *given), (of, given), ADSM_LOAN(given, 0))
+ANY_NODE(cuGraphExecNodeSetParams, (CUgraphExec graph, CUgraphNode of, void *given), (graph, of, given),
+	 ADSM_LOAN(given, 0))

@@ -211,6 +211,13 @@ struct node {
 	CUcontext context;
 };
 
+/* CUgraphNodeParams, of a kernel. */
+struct any_node {
+	int type, reserved[3];
+	struct node kernel;
+	char rest[256 - 16 - sizeof(struct node)];
+};
+
 /* In a page of their own, which was never touched. */
 struct arguments {
 	void *list[2];
@@ -222,6 +229,7 @@ static void graphs(void)
 {
 	struct arguments *arguments = allocate(sizeof(*arguments));
 	struct node *node = allocate(sizeof(*node)), seen;
+	struct any_node *any = allocate(sizeof(*any));
 	CUgraphNode first, *handle = (CUgraphNode *)(void *)&page->answer[0];
 	CUdeviceptr p;
 	CUlibrary library;
@@ -253,11 +261,17 @@ static void graphs(void)
 	OK(cuGraphKernelNodeGetParams_v2(*handle, node));
 	OK(cuGraphKernelNodeGetParams_v2(*handle, &seen));
 	CHECK(!memcmp(node, &seen, sizeof(seen)) && arguments->list[1] == &arguments->n);
+	*any = (struct any_node){ .kernel = seen };
+	any->kernel.params = arguments->list;
+	close_pages();
+	OK(cuGraphAddNode(handle, graph, NULL, 0, any));
+	close_pages();
+	OK(cuGraphNodeSetParams(*handle, any));
 	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	OK(cuGraphLaunch(exec, stream));
 	OK(cuStreamSynchronize(stream));
 	OK(cuMemcpyDtoH_v2(&word, p, sizeof(word)));
-	CHECK(word == 43);
+	CHECK(word == 44);
 }
 
 /* What the driver refuses, it refuses in the same words, and writes nothing. */

@@ -199,7 +199,8 @@ static void start(void)
 			strstr(call->name, "Elapsed") || strstr(call->name, "Occupancy") ||
 			strstr(call->name, "Create") || strstr(call->name, "KernelNode") ||
 			strstr(call->name, "HostAlloc") || strstr(call->name, "TotalMem") ||
-			strstr(call->name, "EndCapture");
+			strstr(call->name, "EndCapture") || strstr(call->name, "AddNode") ||
+			strstr(call->name, "NodeSetParams");
 	pthread_atfork(NULL, NULL, in_fork);
 }
 

@@ -181,6 +181,7 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 				 const void *params)) \
 	F(cuGraphAddKernelNode_v2, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n, \
 				    const void *params)) \
+	F(cuGraphAddNode, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n, void *params)) \
 	F(cuGraphCreate, (CUgraph *graph, unsigned flags)) \
 	F(cuGraphDestroy, (CUgraph graph)) \
 	F(cuGraphExecDestroy, (CUgraphExec exec)) \
@@ -188,6 +189,7 @@ typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int
 	F(cuGraphKernelNodeGetParams_v2, (CUgraphNode node, void *params)) \
 	F(cuGraphKernelNodeSetParams_v2, (CUgraphNode node, const void *params)) \
 	F(cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
+	F(cuGraphNodeSetParams, (CUgraphNode node, void *params)) \
 	F(cuGetExportTable, (const void **table, const CUuuid *id)) \
 	F(cuGetProcAddress, (const char *name, void **ret, int version, uint64_t flags)) \
 	F(cuGetProcAddress_v2, (const char *symbol, void **function, int version, uint64_t flags, int *status))

@@ -186,6 +186,23 @@ static CUresult set(struct context *ctx, struct CUgraphNode_st *node, const void
 	return 0;
 }
 
+/* As the driver's type for nodes of any kind, of which the double has kernels. */
+struct any_params {
+	int type, reserved[3];
+	struct params kernel;
+	char rest[256 - 16 - PARAMS_V2];
+};
+
+static CUresult add_any(struct context *ctx, struct CUgraphNode_st **ret, struct CUgraph_st *graph,
+			struct CUgraphNode_st *const *after, size_t n, const struct any_params *given)
+{
+	return given->type ? CUDA_ERROR_NOT_SUPPORTED : add(ctx, ret, graph, after, n, &given->kernel, PARAMS_V2);
+}
+
+CU_IN(cuGraphAddNode, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, size_t n, void *params),
+      add_any(ctx, ret, graph, after, n, params))
+CU_IN(cuGraphNodeSetParams, (CUgraphNode node, void *params),
+      set(ctx, node, &((const struct any_params *)params)->kernel, PARAMS_V2))
 CU_IN(cuGraphCreate, (CUgraph *ret, unsigned flags), create(ret))
 CU_IN(cuGraphAddKernelNode, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, size_t n, const void *params),
       add(ctx, ret, graph, after, n, params, PARAMS))
