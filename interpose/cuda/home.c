@@ -32,16 +32,24 @@ static bool is_default(CUstream stream)
 	return !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
+/* Default streams are the current context's. */
+CUcontext adsm_cuda_context_of(CUstream stream)
+{
+	CUcontext context = NULL;
+
+	if (is_default(stream) || real_cu(cuStreamGetCtx)(stream, &context) != CUDA_SUCCESS)
+		real_cu(cuCtxGetCurrent)(&context);
+	return context;
+}
+
 struct adsm_home *adsm_cuda_concerned_by(CUstream stream)
 {
 	struct adsm_home *home = adsm_cuda_concerned();
-	CUcontext context = NULL;
 
-	/* Default streams are the current context's. If its home is the only one, the driver need not be asked. */
-	if (is_default(stream) || !adsm_driver_active() || (home && adsm_n_homes == 1) ||
-	    real_cu(cuStreamGetCtx)(stream, &context) != CUDA_SUCCESS)
+	/* If there is no other home, the driver need not be asked. */
+	if (is_default(stream) || !adsm_driver_active() || (home && adsm_n_homes == 1))
 		return home;
-	home = adsm_driver_home_of(context);
+	home = adsm_driver_home_of(adsm_cuda_context_of(stream));
 	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }
 

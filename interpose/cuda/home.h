@@ -6,6 +6,8 @@
 #include "hook.h"
 #include "core/life.h"
 
+/* The context in which commands of a stream run, which need not be the current one. NULL: there is none. */
+CUcontext adsm_cuda_context_of(CUstream stream);
 /* The home of the program's current context. NULL: there is none, so the driver gets the command directly. */
 struct adsm_home *adsm_cuda_current_home(void);
 
@@ -28,7 +30,7 @@ static inline struct adsm_home *adsm_cuda_concerned(void)
 	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }
 
-/* The same for commands in a stream: they run in the stream's context, which need not be the current one. */
+/* The same for commands in a stream: of the stream's context. */
 struct adsm_home *adsm_cuda_concerned_by(CUstream stream);
 
 /* One bit for each home, by its index: since the driver last freed memory there, it has got commands that the library

@@ -21,7 +21,6 @@
 #include "core/shared.h"
 #include "run/wait/wait.h"
 
-ADSM_CU_CALLED(cuCtxGetCurrent, (CUcontext *context));
 ADSM_CU_CALLED(cuCtxGetDevice, (CUdevice *device));
 ADSM_CU_CALLED(cuCtxPushCurrent_v2, (CUcontext context));
 ADSM_CU_CALLED(cuCtxPopCurrent_v2, (CUcontext *context));
@@ -127,12 +126,15 @@ static CUresult allocate_pages(const struct source *source, CUdeviceptr *ret_p, 
 static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, size_t size)
 {
 	struct adsm_cuda_allocation allocation = { .size = size, .ordered = source->ordered, .pool = source->pool };
+	CUstream stream = adsm_cuda_stream(source->stream, source->per_thread);
 	CUresult result;
 	int error;
 
 	if (!ret_p || !size || size > SIZE_MAX / 2 || !adsm_cuda_makes_objects() ||
-	    (source->ordered && adsm_cuda_capturing(adsm_cuda_stream(source->stream, source->per_thread))) ||
-	    real_cu(cuCtxGetCurrent)(&allocation.context) || !allocation.context)
+	    (source->ordered && adsm_cuda_capturing(stream)))
+		return source->alloc(source, ret_p, size);
+	allocation.context = adsm_cuda_context_of(stream);
+	if (!allocation.context)
 		return source->alloc(source, ret_p, size);
 	if (!source->ordered && allocate_kept(allocation.context, ret_p, size))
 		return CUDA_SUCCESS;

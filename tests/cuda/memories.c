@@ -369,15 +369,20 @@ static void launch_both(CUdeviceptr a, CUdeviceptr b)
 
 static void contexts(void)
 {
-	CUdeviceptr a = take(SIZE), b;
+	CUdeviceptr a = take(SIZE), b, pooled;
 	CUcontext third;
 
 	prepare(&b);
+	OK(cuMemAllocAsync(&pooled, SIZE, there));
+	settle(there);
+	write_all(POINTER(pooled), SIZE);
 	write_all(POINTER(a), SIZE);
 	write_all(POINTER(b), SIZE);
 	launch_there(b);
+	launch_there(pooled);
 	settle(there);
 	check(POINTER(b), SIZE, 1);
+	check(POINTER(pooled), SIZE, 1);
 	check(POINTER(a), SIZE, 0);
 	OK(cuStreamWriteValue32_v2(there, b + 4, 77, 0));
 	settle(there);
