@@ -138,7 +138,7 @@ class Once:
     def _forget(self, key: Optional[int]) -> None:
         """Drop what a call used if it has ended."""
         call = self._calls.get(key) if key else None
-        if call and all(self.is_set(unit) for unit in call[0]):
+        if key and call and all(self.is_set(unit) for unit in call[0]):
             self._calls.pop(key, None)
 
     def _array(self, address: int, readonly: bool) -> Array:
