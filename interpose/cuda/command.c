@@ -46,25 +46,18 @@ void adsm_cuda_other(struct adsm_cuda_others *others, struct adsm_home *own, str
 	others->list[others->n++].stream = stream;
 }
 
-/* Stands for a command that the driver refuses: objects are sent, but no call is noted. */
-static int refuse(void *arg)
-{
-	(void)arg;
-	return 1;
-}
-
-/* Release all objects of a home to a command that the driver gets later, in @stream; NULL for enqueue: that it has. */
-static CUresult release_home(struct adsm_home *home, CUstream stream, int (*enqueue)(void *arg))
+/* Release all objects of a home to a command of another home. */
+static CUresult release_home(struct adsm_home *home, CUstream stream)
 {
 	int result, error;
 
 	adsm_cuda_let_functions_run(home, stream);
-	error = adsm_driver_call(home, NULL, 0, stream, enqueue, NULL, &result);
+	error = adsm_driver_call(home, NULL, 0, stream, NULL, NULL, &result);
 	return error ? adsm_cuda_failure(error, stream) : CUDA_SUCCESS;
 }
 
-/* The locks of two homes cannot be held together. So the objects of the others are sent before the command, and taken
- * from the CPU after it. */
+/* The locks of two homes cannot be held together. So the objects of the others are released before the command, and
+ * again after it: a touch may have fetched blocks meanwhile. */
 CUresult adsm_cuda_unnamed_with(const struct adsm_cuda_others *others, CUstream stream, int (*enqueue)(void *arg),
 				void *arg)
 {
@@ -72,14 +65,14 @@ CUresult adsm_cuda_unnamed_with(const struct adsm_cuda_others *others, CUstream 
 	CUresult result = CUDA_SUCCESS;
 
 	for (size_t i = 0; i < n && result == CUDA_SUCCESS; i++)
-		result = release_home(others->list[i].home, others->list[i].stream, refuse);
+		result = release_home(others->list[i].home, others->list[i].stream);
 	if (result == CUDA_SUCCESS)
 		result = adsm_cuda_unnamed(stream, enqueue, arg);
 	for (size_t i = 0; i < n && result == CUDA_SUCCESS; i++) {
 		if (others->list[i].stream == stream)
 			result = adsm_cuda_wait(stream);
 		if (result == CUDA_SUCCESS)
-			result = release_home(others->list[i].home, others->list[i].stream, NULL);
+			result = release_home(others->list[i].home, others->list[i].stream);
 	}
 	return result;
 }
