@@ -196,7 +196,7 @@ static void many(void)
 
 	CHECK(shared);
 	for (int i = 0; i < USES; i++)
-		args[5 + i] = adsmVal(i);
+		args[5 + i] = args[4];
 	CHECK_EQ(adsmOnceCallArgs(kernel("add"), adsmDim3(WORDS / 64, 1, 1), block, args, 5 + USES), -EINVAL);
 	told("takes 5 arguments");
 	for (int i = 0; i < USES; i++)
