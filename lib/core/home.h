@@ -50,8 +50,9 @@ struct adsm_residents {
 	bool on;			/* objects may be without device memory */
 	uint32_t n_absent;		/* live objects that have none */
 	uint64_t absent_size;		/* their bytes, in whole pages */
-	/* bytes of objects that are being made, or have ended and still have memory: no slot shows whose it is */
-	uint64_t in_transit;
+	/* bytes of objects that are being made, or have ended and still have memory: no slot shows whose it is. It
+	 * becomes less only under the lock, with a notify. */
+	_Atomic uint64_t in_transit;
 	uint64_t round;			/* counts the calls that looked for room: see object->round */
 	/* policies without limits, for objects that the device has no room for: their blocks are not sent early */
 	struct adsm_policies parked;

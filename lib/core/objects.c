@@ -293,12 +293,12 @@ free_blocks:
 	return error;
 }
 
-static void count_transit(struct adsm_home *home, uint64_t change)
+static void end_transit(struct adsm_home *home, uint64_t span)
 {
 	struct adsm_sigset old;
 
 	adsm_home_lock(home, &old);
-	home->residents.in_transit += change;
+	home->residents.in_transit -= span;
 	adsm_home_notify(home);		/* a call may wait for the memory */
 	adsm_home_unlock(home, &old);
 }
@@ -332,10 +332,10 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 
 	if (size > adsm_arena.size)
 		return adsm_fail(-ENOMEM, "%zu bytes are more than the size of the arena (ADSM_ARENA)", size);
-	count_transit(home, span);
+	home->residents.in_transit += span;
 	error = make(home, size, options, &object);
 	if (error) {
-		count_transit(home, -span);
+		end_transit(home, span);
 		return error;
 	}
 	adsm_os_signals_block(&old);
@@ -398,6 +398,6 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 	n_alive--;
 	adsm_mutex_unlock(&mutex);
 	if (span)
-		count_transit(home, -span);
+		end_transit(home, span);
 	return kept;
 }
