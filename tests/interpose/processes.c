@@ -21,6 +21,8 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+#include "../sanitizers.h"
+
 #define N 20000u
 
 static void increment(unsigned *a)
@@ -898,6 +900,8 @@ static void last_thread(void)
 	/* To choose a backend itself, the library loads drivers. */
 	if (!backend || strcmp(backend, "cpu"))
 		skip("a driver has threads of its own");
+	if (WITH_TSAN)
+		skip("ThreadSanitizer has a thread of its own");
 	CHECK_OK(adsmInit());
 	first = pthread_self();
 	CHECK(!pthread_create(&last, NULL, end_last, &first));
