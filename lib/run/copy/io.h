@@ -59,8 +59,8 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
  */
 int adsm_io_end(struct adsm_io *io, size_t delivered);
 /*
- * Wait for the calls that adsm_io_end() of an input into this range would wait for now. It needs no input, and signal
- * handlers may leave it by a jump.
+ * Wait for the calls that a write into the range has to wait for. If no call begins afterwards, adsm_io_end() of an
+ * input into the range does not wait. There need be no input, and signal handlers may leave this function by a jump.
  */
 void adsm_io_wait(const void *p, size_t size);
 /*
